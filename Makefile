@@ -1,0 +1,40 @@
+# Set-up, demo, checks. Every target makes .venv if it is missing.
+SHELL := /bin/bash
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(abspath $(VENV))/bin
+export PATH := $(BIN):$(PATH)
+
+.PHONY: help demo test check verify clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+$(VENV)/installed: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ": call make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --requirement requirements.txt
+	@touch $@
+
+demo: $(VENV)/installed ## run the main job on the embedded icons world, then draw its plots
+	snakemake --cores all results/tables/systematicity.csv
+	snakemake --cores all
+	@echo; column -s, -t results/tables/systematicity_gap.csv
+	@echo; echo "Tables: results/tables. Plots: results/plots."
+
+test: $(VENV)/installed ## run the whole test suite
+	pytest tests
+
+check: $(VENV)/installed ## formatters, linters, snakemake --lint, unit tests
+	snakefmt --check Snakefile workflow
+	ruff check .
+	ruff format --check .
+	snakemake --lint
+	pytest tests/unit
+
+verify: $(VENV)/installed ## the slow full-size checks, outside CI
+	pytest tests --run-slow
+
+clean: ## remove what runs have made, not the environment
+	rm -rf results .snakemake

@@ -1,0 +1,27 @@
+rule extract_features:
+    """Encode the texts and crops of a family's retrieval sets that the feature store does not hold yet."""
+    input:
+        sets=get_retrieval_sets("systematicity"),
+        images="results/visual_genome/images.parquet",
+        archives=get_image_zips(),
+        weights=get_weights,
+    output:
+        index="results/features/{model}/{family}.parquet",
+        identity="results/features/{model}/{family}.identity.json",
+        accounting="results/features/{model}/{family}.accounting.csv",
+    log:
+        "results/logs/extract_features/{model}_{family}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        gpu=1,
+        mem_mb=8000,
+        runtime=240,
+    params:
+        cfg=get_features_config,
+        code=code_digest("extract_features.py"),
+    message:
+        "Encoding {wildcards.family} sets with {wildcards.model}"
+    script:
+        "../scripts/extract_features.py"

@@ -1,0 +1,85 @@
+rule build_icons_visual_genome:
+    """Draw the miniature Visual Genome of the icons world."""
+    input:
+        world=RESOURCES / "icons" / "world.yaml",
+    output:
+        annotations=[f"results/icons/visual_genome/{name}.json.zip" for name in visual_genome.ANNOTATIONS],
+        images=[f"results/icons/visual_genome/{name}" for name in visual_genome.IMAGE_ZIPS],
+    log:
+        "results/logs/build_icons_visual_genome/build_icons_visual_genome.log",
+    conda:
+        "../../environment.yml"
+    params:
+        cfg=config_json("icons", "seed", "n_images"),
+        code=code_digest("build_icons_visual_genome.py"),
+        folder="results/icons/visual_genome",
+    message:
+        "Drawing the miniature Visual Genome"
+    script:
+        "../scripts/build_icons_visual_genome.py"
+
+
+rule build_icons_corpus:
+    """Draw one training corpus of the icons world: captions in their native format, and images."""
+    input:
+        world=RESOURCES / "icons" / "world.yaml",
+    output:
+        captions=directory("results/icons/corpora/{corpus}/captions"),
+        images="results/icons/corpora/{corpus}/images.zip",
+        truth="results/icons/corpora/{corpus}/truth.json",
+    log:
+        "results/logs/build_icons_corpus/{corpus}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        cfg=get_icons_corpus_config,
+        code=code_digest("build_icons_corpus.py"),
+    message:
+        "Drawing {wildcards.corpus}"
+    script:
+        "../scripts/build_icons_corpus.py"
+
+
+rule train_icons_model:
+    """Train a mini CLIP on one corpus of the icons world, on one thread."""
+    input:
+        captions="results/icons/corpora/{corpus}/captions",
+        images="results/icons/corpora/{corpus}/images.zip",
+    output:
+        config="results/icons/models/{corpus}/open_clip_config.json",
+        weights="results/icons/models/{corpus}/open_clip_model.safetensors",
+    log:
+        "results/logs/train_icons_model/{corpus}.log",
+    conda:
+        "../../environment.yml"
+    priority: 10
+    params:
+        cfg=get_training_config,
+        code=code_digest("train_icons_model.py"),
+        folder="results/icons/models/{corpus}",
+    message:
+        "Training a mini CLIP on {wildcards.corpus}"
+    script:
+        "../scripts/train_icons_model.py"
+
+
+rule tabulate_icons_control:
+    """Compare the gap of a mini CLIP with that of its twin, trained on the same corpus with nothing held out."""
+    input:
+        sets=get_retrieval_sets("systematicity"),
+        splits=f"results/splits/{get_control_corpus()}.parquet",
+        scores=f"results/scores/{config['icons']['control']['model']}/systematicity.parquet",
+        twin_scores=f"results/scores/{config['icons']['control']['twin']}/systematicity.parquet",
+    output:
+        table="results/tables/icons_control.csv",
+    log:
+        "results/logs/tabulate_icons_control/tabulate_icons_control.log",
+    conda:
+        "../../environment.yml"
+    params:
+        cfg=get_control_config(),
+        code=code_digest("tabulate_icons_control.py"),
+    message:
+        "Comparing a mini CLIP with its twin"
+    script:
+        "../scripts/tabulate_icons_control.py"

@@ -1,0 +1,21 @@
+rule score_retrieval_sets:
+    """Rank the truth in every retrieval set of a family, from cached features."""
+    input:
+        sets=get_retrieval_sets("systematicity"),
+        index="results/features/{model}/{family}.parquet",
+        identity="results/features/{model}/{family}.identity.json",
+    output:
+        scores="results/scores/{model}/{family}.parquet",
+        accounting="results/scores/{model}/{family}.accounting.csv",
+    log:
+        "results/logs/score_retrieval_sets/{model}_{family}.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=8000,
+    params:
+        code=code_digest("score_retrieval_sets.py"),
+    message:
+        "Scoring {wildcards.family} sets with {wildcards.model}"
+    script:
+        "../scripts/score_retrieval_sets.py"

@@ -1,0 +1,21 @@
+rule build_splits:
+    """Sort the regions by what a corpus has shown: seen compounds, unseen compounds, unseen atoms."""
+    input:
+        graphs="results/graphs/regions.parquet",
+        vocabulary="results/vocabularies/{corpus}.parquet",
+    output:
+        splits="results/splits/{corpus}.parquet",
+        accounting="results/splits/{corpus}.accounting.csv",
+    log:
+        "results/logs/build_splits/{corpus}.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=8000,
+    params:
+        cfg=config_json("splits"),
+        code=code_digest("build_splits.py"),
+    message:
+        "Splitting the regions by {wildcards.corpus}"
+    script:
+        "../scripts/build_splits.py"

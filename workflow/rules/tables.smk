@@ -1,0 +1,41 @@
+rule tabulate_systematicity:
+    """Write recalls by split, their gaps, and pairwise accuracy by foil kind."""
+    input:
+        sets=get_retrieval_sets("systematicity"),
+        scores=expand("results/scores/{model}/systematicity.parquet", model=config["models"]["use"]),
+        splits=expand("results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]),
+    output:
+        table="results/tables/systematicity.csv",
+        gap="results/tables/systematicity_gap.csv",
+        by_kind="results/tables/systematicity_by_kind.csv",
+    log:
+        "results/logs/tabulate_systematicity/tabulate_systematicity.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=8000,
+    params:
+        cfg=get_tables_config(),
+        code=code_digest("tabulate_systematicity.py"),
+    message:
+        "Writing the systematicity tables"
+    script:
+        "../scripts/tabulate_systematicity.py"
+
+
+rule tabulate_accounting:
+    """Join the counts of all stages, and check that they add up."""
+    input:
+        accounting=get_accounting_files(),
+    output:
+        table="results/tables/accounting.csv",
+    log:
+        "results/logs/tabulate_accounting/tabulate_accounting.log",
+    conda:
+        "../../environment.yml"
+    params:
+        code=code_digest("tabulate_accounting.py"),
+    message:
+        "Adding up what every stage kept and dropped"
+    script:
+        "../scripts/tabulate_accounting.py"

@@ -1,0 +1,15 @@
+rule build_wordnet:
+    """Prepare a complete WordNet folder from what is installed, else download or install it."""
+    output:
+        wordnet=directory("results/wordnet"),
+    log:
+        "results/logs/build_wordnet/build_wordnet.log",
+    conda:
+        "../../environment.yml"
+    params:
+        cfg=config_json("wordnet"),
+        code=code_digest("build_wordnet.py"),
+    message:
+        "Preparing WordNet"
+    script:
+        "../scripts/build_wordnet.py"

@@ -1,0 +1,180 @@
+"""Write the retrieval sets of the systematicity family: one image crop, its true caption and its foils."""
+
+import hashlib
+import json
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+
+from crepebench.accounting import KEPT, READ, write_accounting
+from crepebench.foils import CandidateFinder, Foil, FoilBuilder, ImageFacts, build_pool, read_word_tables
+from crepebench.graphs import ATTRIBUTE_OBJECT, NORMAL_FORM_OF_WORDS, OBJECT, lemmatise
+from crepebench.inflection import PREPOSITIONS
+from crepebench.schema import GRAPHS, OBJECTS, REGIONS, RELATIONSHIPS, RETRIEVAL_SETS, read_table, write_table
+from crepebench.wordnet import Lexicon, read_wordnet
+
+logger = logging.getLogger(__name__)
+
+FAMILY = "systematicity"
+FOIL_TYPES = ("atom", "comp", "combined")
+CAPTION_SOURCE = "visual_genome"
+COPULAS = ("is", "are", "was", "were", "be")
+
+
+def set_id(family: str, image_id: int, box: tuple[int, int, int, int], caption: str) -> str:
+    """Returns the stable id of a retrieval set, whatever its foils."""
+    return _hash(family, image_id, *box, caption)
+
+
+def foil_id(set_id_: str, text: str) -> str:
+    """Returns the stable id of a foil."""
+    return _hash(set_id_, text)
+
+
+def _hash(*parts) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def head_noun(name: str) -> str:
+    """Returns the normal form of an object's name, as the parser would give it: lemma of the last word."""
+    return lemmatise(name.rpartition(" ")[2], "NOUN")
+
+
+def normal_relation(predicate: str) -> str:
+    """Returns the normal form of a predicate, as the parser would give it: no copula, verbs as lemmas."""
+    words = predicate.lower().split()
+    while len(words) > 1 and words[0] in COPULAS:
+        words = words[1:]
+    for start in range(len(words)):
+        if tuple(words[start:]) in NORMAL_FORM_OF_WORDS:
+            words[start:] = [NORMAL_FORM_OF_WORDS[tuple(words[start:])]]
+            break
+    if words and " " not in words[0] and words[0] not in PREPOSITIONS:
+        words[0] = lemmatise(words[0], "VERB")
+    return " ".join(words)
+
+
+def collect_facts(
+    objects: Iterable[dict], relationships: Iterable[dict], graphs: Iterable[dict]
+) -> dict[int, ImageFacts]:
+    """Collects what is true in each image.
+
+    Args:
+        objects: rows of table OBJECTS.
+        relationships: rows of table RELATIONSHIPS.
+        graphs: rows of table GRAPHS, those of dropped regions included.
+
+    Returns:
+        Facts by image_id.
+    """
+    facts: dict[int, ImageFacts] = defaultdict(ImageFacts)
+    for row in objects:
+        image = facts[row["image_id"]]
+        for name in {*row["names"], *map(head_noun, row["names"])}:
+            image.kinds.add(name)
+            image.attributes[name].update(row["attributes"])
+            if row["synsets"]:
+                image.synsets.setdefault(name, row["synsets"][0])
+    for row in relationships:
+        ends = head_noun(row["subject_name"]), head_noun(row["object_name"])
+        facts[row["image_id"]].triples.add((ends[0], normal_relation(row["predicate"]), ends[1]))
+    for row in graphs:
+        image = facts[row["image_id"]]
+        image.kinds.update(atom["text"] for atom in row["atoms"] if atom["kind"] == OBJECT)
+        for compound in row["compounds"]:
+            if compound["kind"] == ATTRIBUTE_OBJECT:
+                image.attributes[compound["object"]].add(compound["attribute"])
+            else:
+                image.triples.add((compound["subject"], compound["relation"], compound["object"]))
+    return facts
+
+
+def retrieval_set_rows(region: dict, n_atoms: int, protocol: str, foils: dict[str, list[Foil]]) -> Iterator[dict]:
+    """Yields the rows of one region, one per foil_type."""
+    box = region["x"], region["y"], region["width"], region["height"]
+    identity = set_id(FAMILY, region["image_id"], box, region["caption"])
+    for foil_type in FOIL_TYPES:
+        yield {
+            "set_id": identity,
+            "protocol": protocol,
+            "foil_type": foil_type,
+            "image_id": region["image_id"],
+            "region_id": region["region_id"],
+            **dict(zip(("x", "y", "width", "height"), box, strict=True)),
+            "complexity": n_atoms,
+            "caption": region["caption"],
+            "caption_source": CAPTION_SOURCE,
+            "foils": [{"foil_id": foil_id(identity, foil.text), **asdict(foil)} for foil in foils[foil_type]],
+        }
+
+
+def build_retrieval_sets(
+    regions_path: str,
+    graphs_path: str,
+    parsed_paths: list[str],
+    objects_path: str,
+    relationships_path: str,
+    attributes_table_path: str,
+    relations_table_path: str,
+    wordnet_path: str,
+    sets_path: str,
+    accounting_path: str,
+    part: int,
+    n_parts: int,
+    cfg: str,
+) -> None:
+    """Builds the systematicity sets of every `n_parts`-th image, from `part` on.
+
+    Args:
+        regions_path: table REGIONS.
+        graphs_path: table GRAPHS of the kept regions.
+        parsed_paths: tables GRAPHS of all parsed regions, for the pool of words and the facts of the images.
+        objects_path: table OBJECTS.
+        relationships_path: table RELATIONSHIPS.
+        attributes_table_path: resources/foils/attributes.csv.
+        relations_table_path: resources/foils/relations.csv.
+        wordnet_path: folder written by `crepebench.wordnet.write_wordnet`.
+        sets_path: table RETRIEVAL_SETS to write.
+        accounting_path: counts to write.
+        part: index of the part, from 0.
+        n_parts: number of parts.
+        cfg: config block `foils` as JSON: protocol, seed, min_pool_count.
+    """
+    config = json.loads(cfg)
+    graphs = read_table(graphs_path, GRAPHS).to_pylist()
+    image_ids = set(sorted({row["image_id"] for row in graphs})[part::n_parts])
+    parsed = [row for path in parsed_paths for row in read_table(path, GRAPHS).to_pylist()]
+    pool = build_pool((row["atoms"] for row in parsed), config["min_pool_count"])
+    facts = collect_facts(
+        *(
+            [row for row in rows if row["image_id"] in image_ids]
+            for rows in (
+                read_table(objects_path, OBJECTS).to_pylist(),
+                read_table(relationships_path, RELATIONSHIPS).to_pylist(),
+                parsed,
+            )
+        )
+    )
+    tables = read_word_tables(attributes_table_path, relations_table_path)
+    finder = CandidateFinder(Lexicon(read_wordnet(wordnet_path)), tables, pool)
+    builder = FoilBuilder(finder, pool, config["seed"])
+    regions = {row["region_id"]: row for row in read_table(regions_path, REGIONS).to_pylist()}
+    counts: Counter = Counter({READ: 0, KEPT: 0})
+
+    def rows() -> Iterator[dict]:
+        for graph in graphs:
+            if graph["image_id"] not in image_ids:
+                continue
+            region = regions[graph["region_id"]]
+            foils, reason = builder.build(
+                graph["region_id"], region["caption"], graph["atoms"], facts[graph["image_id"]]
+            )
+            counts[READ] += 1
+            counts[reason or KEPT] += 1
+            if not reason:
+                yield from retrieval_set_rows(region, graph["n_atoms"], config["protocol"], foils)
+
+    write_table(sets_path, RETRIEVAL_SETS, rows())
+    logger.info("%d of %d regions have the full number of foils", counts[KEPT], counts[READ])
+    write_accounting(accounting_path, "retrieval_sets/systematicity", {"region": counts})

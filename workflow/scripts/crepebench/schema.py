@@ -1,0 +1,213 @@
+"""Schemas of the Parquet tables. One constant per table; `write_table` is the only way in which they are written."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crepebench.files import atomic_path
+
+ROWS_PER_GROUP = 50_000
+
+IMAGES = pa.schema(
+    [
+        ("image_id", pa.int64()),
+        ("width", pa.int64()),
+        ("height", pa.int64()),
+        ("archive", pa.string()),  # zip file that holds the image; null where no file was found
+        ("path", pa.string()),  # member of that zip
+        ("crc32", pa.int64()),  # checksum of the member, from the zip's directory
+        ("coco_id", pa.int64()),
+        ("flickr_id", pa.int64()),
+    ]
+)
+OBJECTS = pa.schema(
+    [
+        ("image_id", pa.int64()),
+        ("object_id", pa.int64()),
+        ("names", pa.list_(pa.string())),
+        ("synsets", pa.list_(pa.string())),
+        ("attributes", pa.list_(pa.string())),
+        ("x", pa.int64()),
+        ("y", pa.int64()),
+        ("width", pa.int64()),
+        ("height", pa.int64()),
+    ]
+)
+RELATIONSHIPS = pa.schema(
+    [
+        ("image_id", pa.int64()),
+        ("relationship_id", pa.int64()),
+        ("predicate", pa.string()),
+        ("subject_id", pa.int64()),
+        ("object_id", pa.int64()),
+        ("subject_name", pa.string()),
+        ("object_name", pa.string()),
+    ]
+)
+REGION_DESCRIPTIONS = pa.schema(
+    [
+        ("region_id", pa.int64()),
+        ("image_id", pa.int64()),
+        ("x", pa.int64()),
+        ("y", pa.int64()),
+        ("width", pa.int64()),
+        ("height", pa.int64()),
+        ("phrase", pa.string()),
+    ]
+)
+REGIONS = pa.schema(
+    [
+        ("region_id", pa.int64()),
+        ("image_id", pa.int64()),
+        ("x", pa.int64()),
+        ("y", pa.int64()),
+        ("width", pa.int64()),
+        ("height", pa.int64()),
+        ("x_raw", pa.int64()),
+        ("y_raw", pa.int64()),
+        ("width_raw", pa.int64()),
+        ("height_raw", pa.int64()),
+        ("caption", pa.string()),
+        ("caption_raw", pa.string()),
+    ]
+)
+ATOM = pa.struct(
+    [
+        ("kind", pa.string()),  # object, attribute, relation
+        ("text", pa.string()),  # normal form: lower case, lemmas, head noun
+        ("surface", pa.string()),  # as it stands in the caption
+        ("start", pa.int64()),  # character offsets of the surface in the caption
+        ("end", pa.int64()),
+        ("subject", pa.int64()),  # relation: index of its subject among the atoms, else -1
+        ("object", pa.int64()),  # relation, attribute: index of its object among the atoms, else -1
+    ]
+)
+COMPOUND_FIELDS = [
+    ("kind", pa.string()),  # attribute_object, object_relation_object
+    ("subject", pa.string()),
+    ("relation", pa.string()),
+    ("object", pa.string()),
+    ("attribute", pa.string()),
+]
+COMPOUND = pa.struct(COMPOUND_FIELDS)
+GRAPHS = pa.schema(
+    [
+        ("region_id", pa.int64()),
+        ("image_id", pa.int64()),
+        ("atoms", pa.list_(ATOM)),
+        ("compounds", pa.list_(COMPOUND)),
+        ("n_atoms", pa.int64()),
+    ]
+)
+VOCABULARY = pa.schema(
+    [
+        *COMPOUND_FIELDS,  # kind is an atom's or a compound's; fields that do not apply are ""
+        ("count", pa.int64()),  # captions that hold it
+        ("state", pa.string()),  # counted: every caption was parsed
+        ("n_parsed", pa.int64()),  # captions parsed
+    ]
+)
+SPLITS = pa.schema(
+    [
+        ("region_id", pa.int64()),
+        ("split", pa.string()),  # SC, UC, UA
+        ("decided_by", pa.string()),  # first unseen atom or compound, "" for SC
+    ]
+)
+FOIL = pa.struct(
+    [
+        ("foil_id", pa.string()),
+        ("text", pa.string()),
+        ("kind", pa.string()),  # kind of the atom or compound that was changed
+        ("original", pa.string()),
+        ("replacement", pa.string()),
+        ("source", pa.string()),  # where the replacement comes from
+    ]
+)
+RETRIEVAL_SETS = pa.schema(
+    [
+        ("set_id", pa.string()),
+        ("protocol", pa.string()),
+        ("foil_type", pa.string()),
+        ("image_id", pa.int64()),
+        ("region_id", pa.int64()),
+        ("x", pa.int64()),
+        ("y", pa.int64()),
+        ("width", pa.int64()),
+        ("height", pa.int64()),
+        ("complexity", pa.int64()),
+        ("caption", pa.string()),
+        ("caption_source", pa.string()),
+        ("foils", pa.list_(FOIL)),
+    ]
+)
+FEATURE_INDEX = pa.schema(
+    [
+        ("kind", pa.string()),  # text, crop
+        ("id", pa.string()),  # crepebench.features.text_id, crop_id
+        ("shard", pa.string()),  # file of the feature store; null where there is no feature
+        ("row", pa.int64()),
+        ("reason", pa.string()),  # why there is no feature, "" where there is one
+    ]
+)
+SCORES = pa.schema(
+    [
+        ("set_id", pa.string()),
+        ("foil_type", pa.string()),
+        ("rank", pa.float64()),  # of the truth, from 1; null where the set was not scored
+        ("margin", pa.float64()),  # score of the truth less that of the best foil
+        ("wins", pa.list_(pa.float64())),  # truth against each foil: 1 won, 0.5 tie, 0 lost
+        ("reason", pa.string()),  # why it was not scored, "" where it was
+    ]
+)
+
+
+def write_table(path: str, schema: pa.Schema, rows: Iterable[dict]) -> int:
+    """Writes rows to a Parquet file, group by group, whole or not at all.
+
+    Args:
+        path: file to write.
+        schema: constant of this module.
+        rows: dicts with the schema's fields.
+
+    Returns:
+        Number of rows.
+
+    Raises:
+        ValueError: a row does not fit the schema; names the file.
+    """
+    n_rows, group = 0, []
+    with atomic_path(path) as partial, pq.ParquetWriter(partial, schema, compression="zstd") as writer:
+
+        def flush() -> None:
+            try:
+                writer.write_table(pa.Table.from_pylist(group, schema=schema))
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                raise ValueError(f"{path}: a row does not fit the table ({error})") from error
+            group.clear()
+
+        for row in rows:
+            group.append(row)
+            n_rows += 1
+            if len(group) == ROWS_PER_GROUP:
+                flush()
+        if group:
+            flush()
+    return n_rows
+
+
+def read_table(path: str | Path, schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
+    """Reads a Parquet table of ours.
+
+    Raises:
+        ValueError: the file has other columns or types than `schema`: it was written by another version.
+    """
+    found = pq.read_schema(path)
+    if not found.equals(schema):
+        raise ValueError(
+            f"{path} was written by another version of this workflow (it has the columns {found.names}): "
+            "remove the file and run the same snakemake command again"
+        )
+    return pq.read_table(path, columns=columns)

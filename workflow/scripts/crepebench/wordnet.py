@@ -1,0 +1,294 @@
+"""Find, complete and read WordNet 3.0, the source of antonyms and cousins.
+
+nltk (3.10 and newer) opens a WordNet folder only below its own data path, and only if `lexnames` and
+`index.sense` are there; Debian's `wordnet-base` package ships neither. `write_wordnet` therefore copies the
+database that it finds into one folder, derives the two missing files from the ones present, and
+`read_wordnet` opens that folder. Everything else in this package works on the reader it returns.
+
+A *cousin* of a synset is reached by going up at most `UP` hypernyms and down at most `DOWN` hyponyms,
+and is neither the synset itself nor above or below it.
+"""
+
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from functools import lru_cache
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+UP = 2
+DOWN = 2
+"""Levels up and down of a cousin. Source: 92.6% of the released productivity foils outside prepositions
+lie within two up and two down of a noun sense (measured on the released files)."""
+
+PHYSICAL_ENTITY = "physical_entity.n.01"
+
+DATABASE_FILES = tuple(f"{kind}.{pos}" for kind in ("data", "index") for pos in ("noun", "verb", "adj", "adv")) + tuple(
+    f"{pos}.exc" for pos in ("noun", "verb", "adj", "adv")
+)
+OPTIONAL_FILES = ("cntlist.rev", "lexnames", "index.sense")
+DEBIAN_FOLDER = Path("/usr/share/wordnet")
+DEBIAN_PACKAGE = "wordnet-base"
+
+# The 45 lexicographer files of WordNet 3.0, in the order of their numbers (lexnames(5WN)).
+LEXICOGRAPHER_FILES = (
+    "adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body noun.cognition "
+    "noun.communication noun.event noun.feeling noun.food noun.group noun.location noun.motive noun.object noun.person "
+    "noun.phenomenon noun.plant noun.possession noun.process noun.quantity noun.relation noun.shape noun.state "
+    "noun.substance noun.time verb.body verb.change verb.cognition verb.communication verb.competition "
+    "verb.consumption verb.contact verb.creation verb.emotion verb.motion verb.perception verb.possession verb.social "
+    "verb.stative verb.weather adj.ppl"
+).split()
+PART_OF_SPEECH_NUMBER = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
+SYNSET_TYPE_NUMBER = {"n": 1, "v": 2, "a": 3, "r": 4, "s": 5}
+
+
+def write_wordnet(output_path: str, cfg: str) -> None:
+    """Writes a complete WordNet folder to `output_path`/corpora/wordnet, which is then an nltk data path.
+
+    Args:
+        output_path: folder to create.
+        cfg: config block `wordnet` as JSON: install, whether `wordnet-base` may be installed with apt-get where nothing
+            else is found.
+
+    Raises:
+        FileNotFoundError: WordNet is neither found nor downloadable nor installable; says what to run.
+    """
+    source = find_wordnet() or _download_wordnet() or (_install_wordnet() if json.loads(cfg)["install"] else None)
+    if source is None:
+        raise FileNotFoundError(
+            "WordNet 3.0 is missing: run `python -m nltk.downloader wordnet`, "
+            f"or on Debian and Ubuntu `sudo apt-get install {DEBIAN_PACKAGE}`, and start the workflow again."
+        )
+    logger.info("WordNet: copying the database found in %s", source)
+    target = Path(output_path) / "corpora" / "wordnet"
+    target.mkdir(parents=True, exist_ok=True)
+    for name in DATABASE_FILES + OPTIONAL_FILES:
+        if (source / name).is_file():
+            shutil.copyfile(source / name, target / name)
+    if not (target / "cntlist.rev").exists():
+        (target / "cntlist.rev").write_text("")
+    if not (target / "lexnames").exists():
+        (target / "lexnames").write_text(lexnames_text())
+    if not (target / "index.sense").exists():
+        (target / "index.sense").write_text("".join(line + "\n" for line in sense_index_lines(target)))
+
+
+def find_wordnet() -> Path | None:
+    """Finds an unpacked WordNet database in nltk's data path or in Debian's folder."""
+    import nltk
+
+    folders = [Path(root) / "corpora" / "wordnet" for root in nltk.data.path] + [DEBIAN_FOLDER]
+    return next((folder for folder in folders if is_wordnet_folder(folder)), None)
+
+
+def is_wordnet_folder(folder: Path) -> bool:
+    """Says whether `folder` holds every database file."""
+    return all((folder / name).is_file() for name in DATABASE_FILES)
+
+
+def _download_wordnet() -> Path | None:
+    """Downloads nltk's WordNet package; None where there is no network."""
+    import nltk
+
+    folder = tempfile.mkdtemp(prefix="wordnet")
+    logger.info("WordNet: neither in nltk's data path nor in %s; downloading it", DEBIAN_FOLDER)
+    try:
+        nltk.download("wordnet", download_dir=folder, quiet=True, raise_on_error=True)
+    except Exception as error:  # nltk raises plain ValueError, URLError and its own errors alike
+        logger.warning("WordNet: the download failed (%s)", error)
+        return None
+    archive = Path(folder) / "corpora" / "wordnet.zip"
+    found = archive.with_suffix("")
+    if archive.is_file() and not is_wordnet_folder(found):
+        shutil.unpack_archive(archive, archive.parent)
+    return found if is_wordnet_folder(found) else None
+
+
+def _install_wordnet() -> Path | None:
+    """Installs Debian's package where we are root on a system with apt-get; None elsewhere."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return None
+    logger.warning("WordNet: installing the Debian package %s (wordnet.install: false turns this off)", DEBIAN_PACKAGE)
+    for command in (["apt-get", "update"], ["apt-get", "install", "--yes", "--no-install-recommends", DEBIAN_PACKAGE]):
+        done = subprocess.run(command, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, stdout=sys.stderr)
+        if done.returncode != 0:
+            logger.warning("WordNet: `%s` failed with status %d", " ".join(command), done.returncode)
+    return DEBIAN_FOLDER if is_wordnet_folder(DEBIAN_FOLDER) else None
+
+
+def lexnames_text() -> str:
+    """Returns the text of `lexnames`: number, name and part of speech of each lexicographer file."""
+    return "".join(
+        f"{number:02d}\t{name}\t{PART_OF_SPEECH_NUMBER[name.partition('.')[0]]}\n"
+        for number, name in enumerate(LEXICOGRAPHER_FILES)
+    )
+
+
+def sense_index_lines(folder: Path) -> list[str]:
+    """Derives `index.sense` from the data, index and count files of a WordNet folder.
+
+    Returns:
+        Sorted lines "sense_key synset_offset sense_number tag_count" (senseidx(5WN)).
+    """
+    counts = {}
+    for line in (folder / "cntlist.rev").read_text().splitlines():
+        sense_key, _, count = line.split()
+        counts[sense_key] = count
+    lines = []
+    for pos in PART_OF_SPEECH_NUMBER:
+        sense_numbers = {}
+        for fields in _database_rows(folder / f"index.{pos}"):
+            n_synsets = int(fields[2])
+            for number, offset in enumerate(fields[len(fields) - n_synsets :], start=1):
+                sense_numbers[fields[0], offset] = number
+        rows = {fields[0]: fields for fields in _database_rows(folder / f"data.{pos}")}
+        for offset, fields in rows.items():
+            for word, lex_id in _synset_words(fields):
+                head = _head_of_satellite(fields, rows) if fields[2] == "s" else ":"
+                key = f"{word}%{SYNSET_TYPE_NUMBER[fields[2]]}:{fields[1]}:{lex_id:02d}:{head}"
+                lines.append(f"{key} {offset} {sense_numbers[word, offset]} {counts.get(key, 0)}")
+    return sorted(lines)
+
+
+def _database_rows(path: Path) -> list[list[str]]:
+    """Splits the rows of a data or index file, without licence lines and glosses."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line.partition(" | ")[0].split() for line in lines if not line.startswith("  ")]
+
+
+def _synset_words(fields: list[str]) -> list[tuple[str, int]]:
+    """Returns (lower-case word without syntactic marker, lex_id) for each word of a data row."""
+    n_words = int(fields[3], 16)
+    pairs = zip(fields[4 : 4 + 2 * n_words : 2], fields[5 : 5 + 2 * n_words : 2], strict=True)
+    return [(word.partition("(")[0].lower(), int(lex_id, 16)) for word, lex_id in pairs]
+
+
+def _head_of_satellite(fields: list[str], rows: dict[str, list[str]]) -> str:
+    """Returns "head_word:head_id" of an adjective satellite: the first word of the synset it is similar to."""
+    n_words = int(fields[3], 16)
+    pointers = fields[5 + 2 * n_words :]
+    similar = pointers[pointers.index("&") + 1]
+    word, lex_id = _synset_words(rows[similar])[0]
+    return f"{word}:{lex_id:02d}"
+
+
+def read_wordnet(wordnet_path: str):
+    """Opens the folder written by `write_wordnet` and loads its index into memory.
+
+    Args:
+        wordnet_path: the folder given to `write_wordnet` as `output_path`.
+
+    Returns:
+        nltk's WordNetCorpusReader. Load it before threads or processes start: it is not thread-safe.
+    """
+    import nltk
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    root = str(Path(wordnet_path).resolve())
+    if root not in nltk.data.path:
+        nltk.data.path.insert(0, root)  # nltk refuses folders outside its data path
+    folder = Path(root) / "corpora" / "wordnet"
+    if not is_wordnet_folder(folder):
+        raise FileNotFoundError(f"{folder} is no WordNet folder: run `snakemake --forcerun build_wordnet`")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nltk warns that no multilingual data is attached; none is wanted
+        return WordNetCorpusReader(nltk.data.FileSystemPathPointer(str(folder)), None)
+
+
+class Lexicon:
+    """Answers the questions that foil building asks of WordNet, each once per word.
+
+    Args:
+        reader: what `read_wordnet` returns.
+    """
+
+    def __init__(self, reader):
+        self._reader = reader
+        self.synsets = lru_cache(maxsize=None)(self._synsets)
+        self.relatives = lru_cache(maxsize=None)(self._relatives)
+        self.synonyms = lru_cache(maxsize=None)(self._synonyms)
+        self.cousins = lru_cache(maxsize=None)(self._cousins)
+        self.antonyms = lru_cache(maxsize=None)(self._antonyms)
+
+    def synset(self, name: str):
+        """Returns the synset called `name` ("plate.n.04"), or None where WordNet 3.0 has none of that name."""
+        from nltk.corpus.reader.wordnet import WordNetError
+
+        if not name:
+            return None
+        try:
+            return self._reader.synset(name)
+        except (WordNetError, ValueError):
+            return None
+
+    def is_physical(self, synset) -> bool:
+        """Says whether a noun synset names something that can be seen: a physical entity."""
+        return any(above.name() == PHYSICAL_ENTITY for above in synset.closure(_hypernyms))
+
+    def _synsets(self, word: str, pos: str) -> tuple:
+        """Returns the synsets of `word`: as it stands, joined, or of its head noun (last word)."""
+        for form in (word.replace(" ", "_"), word.replace(" ", ""), word.rpartition(" ")[2]):
+            found = self._reader.synsets(form, pos=pos)
+            if found:
+                return tuple(found)
+        return ()
+
+    def _relatives(self, word: str, pos: str) -> frozenset[str]:
+        """Returns every word that names, of any sense of `word`, the sense itself, one above or one below it."""
+        words = set()
+        for synset in self.synsets(word, pos):
+            words.update(_words(synset))
+            for other in synset.closure(_hypernyms):
+                words.update(_words(other))
+            for other in synset.closure(_hyponyms):
+                words.update(_words(other))
+        return frozenset(words | {word})
+
+    def _synonyms(self, word: str, pos: str) -> frozenset[str]:
+        """Returns every word that shares a synset with `word`, itself included."""
+        return frozenset({word}.union(*(_words(synset) for synset in self.synsets(word, pos))))
+
+    def _cousins(self, synset) -> frozenset[str]:
+        """Returns the words of all cousins of `synset`, less the words of synsets above and below it."""
+        kin = {synset, *synset.closure(_hypernyms), *synset.closure(_hyponyms)}
+        ancestors = _levels({synset}, _hypernyms, UP)
+        found = _levels(ancestors, _hyponyms, DOWN) - kin
+        return frozenset().union(*(_words(cousin) for cousin in found))
+
+    def _antonyms(self, word: str, pos: str) -> tuple[str, ...]:
+        """Returns the direct lemma antonyms of every sense of `word`, never of its synonyms."""
+        found = []
+        for synset in self.synsets(word, pos):
+            for lemma in synset.lemmas():
+                if lemma.name().lower().replace("_", " ") == word:
+                    found += [antonym.name().lower().replace("_", " ") for antonym in lemma.antonyms()]
+        return tuple(sorted(set(found) - {word}))
+
+
+def _levels(synsets: set, step, n_levels: int) -> set:
+    """Returns what is reached from `synsets` by one to `n_levels` applications of `step`."""
+    reached, frontier = set(), set(synsets)
+    for _ in range(n_levels):
+        frontier = {other for synset in frontier for other in step(synset)} - reached
+        reached |= frontier
+    return reached
+
+
+def _hypernyms(synset) -> list:
+    return synset.hypernyms() + synset.instance_hypernyms()
+
+
+def _hyponyms(synset) -> list:
+    return synset.hyponyms() + synset.instance_hyponyms()
+
+
+def _words(synset) -> set[str]:
+    """Returns the words of a synset, with spaces, in lower case."""
+    return {name.lower().replace("_", " ") for name in synset.lemma_names()}

@@ -1,0 +1,169 @@
+"""The three caption corpora of the icons world, in their originals' formats, with the images that they caption.
+
+`mini_cc12m` is a TSV of url and caption, `mini_yfcc15m` a TSV of url, title and description (percent-encoded, with
+HTML), `mini_laion400m` Parquet shards with URL and TEXT. Each leaves out kinds, attribute-kind pairs and triples of
+its own, drawn from its seed; what it leaves out and what each row truly shows is written beside it, for tests.
+"""
+
+import json
+import logging
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crepebench.files import atomic_path
+from icons_world import phrases
+from icons_world.scenes import Scene, Thing, draw_scenes, place_scene
+from icons_world.world import NOTHING_HELD_OUT, HeldOut, World, draw_held_out, read_world
+
+logger = logging.getLogger(__name__)
+
+CELLS = ((320, 480), (320, 240), (320, 240), (213, 240))
+"""Width and height of a training scene before scaling: the cells of the miniature Visual Genome."""
+SCALE = 0.3
+"""Training images are stored at this share of the 640x480 images' resolution."""
+SINGLE_SHARE = 0.15
+"""Share of training images with one object."""
+URL = "https://icons.invalid/{corpus}/{row:06d}.jpg"
+LAION_SHARDS = 4
+
+
+def write_corpus(
+    world_path: str, corpus: str, captions_path: str, images_path: str, truth_path: str, cfg: str
+) -> None:
+    """Writes one corpus: captions in its format, images in a zip, and the truth about both.
+
+    Args:
+        world_path: the world's table.
+        corpus: name of the corpus; its generators are seeded by it.
+        captions_path: folder for the caption files.
+        images_path: zip file with one member per row, named as the last part of its url.
+        truth_path: JSON with what is held out, and per row the scene that the caption describes.
+        cfg: JSON of config block `icons` and the corpus's `definition`: `format` ("cc12m", "yfcc15m" or "laion400m"),
+            and for a control `control_of`: it draws as that corpus does, and holds nothing out.
+
+    Raises:
+        ValueError: the format is unknown.
+    """
+    config, definition = (json.loads(cfg)[block] for block in ("icons", "definition"))
+    world = read_world(world_path)
+    source = definition.get("control_of", corpus)
+    held_out = draw_held_out(
+        world,
+        np.random.default_rng([config["seed"], *source.encode()]),
+        config["held_out_pairs"],
+        config["held_out_triples"],
+        config["held_out_kinds"],
+    )
+    if "control_of" in definition:
+        held_out = NOTHING_HELD_OUT
+    scenes = draw_corpus_scenes(world, held_out, source, config["n_captions"], config["seed"])
+    captions, truth = [], []
+    with atomic_path(images_path) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
+        for row, scene in enumerate(scenes):
+            rng = np.random.default_rng([config["seed"], *source.encode(), 1, row])
+            width, height = CELLS[rng.integers(len(CELLS))]
+            scene = place_scene(world, scene, (0, 0, width, height), rng)
+            picture = draw_scenes(world, [scene], width, height, SCALE, rng)
+            buffer = BytesIO()
+            picture.save(buffer, "JPEG", quality=92)
+            archive.writestr(zipfile.ZipInfo(f"{row:06d}.jpg"), buffer.getvalue())
+            captions.append(phrases.describe_scene(scene, rng))
+            truth.append(scene_truth(scene))
+            if (row + 1) % 1000 == 0:
+                logger.info("%s: %d of %d images drawn", corpus, row + 1, len(scenes))
+    rng = np.random.default_rng([config["seed"], *source.encode(), 2])
+    write_captions(definition["format"], corpus, captions, Path(captions_path), rng)
+    with atomic_path(truth_path) as partial:
+        document = {
+            "held_out": {
+                "kinds": sorted(held_out.kinds),
+                "pairs": sorted(held_out.pairs),
+                "triples": sorted(held_out.triples),
+            },
+            "rows": truth,
+        }
+        Path(partial).write_text(json.dumps(document), encoding="utf-8")
+
+
+def draw_corpus_scenes(world: World, held_out: HeldOut, corpus: str, n_captions: int, seed: int) -> list[Scene]:
+    """Draws scenes so that every compound that is not held out comes round equally often.
+
+    Returns:
+        `n_captions` scenes without boxes, in the order of their rows.
+    """
+    rng = np.random.default_rng([seed, *corpus.encode(), 3])
+    triples = [t for t in world.triples if held_out.allows_triple(*t)]
+    kinds = [kind.name for kind in world.kinds if kind.name not in held_out.kinds]
+    triple_deck, kind_deck = _Deck(triples, rng), _Deck(kinds, rng)
+    colour_decks = {k: _Deck([c for c in world.colours if held_out.allows_pair(c, k)], rng) for k in kinds}
+    pattern_decks = {k: _Deck([p for p in world.patterns if held_out.allows_pair(p, k)], rng) for k in kinds}
+
+    def draw_thing(kind: str) -> Thing:
+        return draw_attributes(world, kind, rng, colour_decks[kind].draw(), pattern_decks[kind].draw())
+
+    scenes = []
+    for _ in range(n_captions):
+        if rng.random() < SINGLE_SHARE:
+            scenes.append(Scene(draw_thing(kind_deck.draw())))
+        else:
+            subject, relation, object_ = triple_deck.draw()
+            scenes.append(Scene(draw_thing(subject), relation, draw_thing(object_)))
+    return scenes
+
+
+def draw_attributes(world: World, kind: str, rng: np.random.Generator, colour: str, pattern: str | None) -> Thing:
+    """Draws a thing of `kind`: always with a colour, at times with a size or a pattern, at times two glyphs."""
+    size = str(rng.choice(list(world.sizes))) if rng.random() < 0.3 else None
+    has_pattern = rng.random() < 0.2 and pattern is not None
+    return Thing(kind, colour, size, pattern if has_pattern else None, count=2 if rng.random() < 0.08 else 1)
+
+
+class _Deck:
+    """Deals items in shuffled rounds, so that each comes equally often; None where there are none."""
+
+    def __init__(self, items: list, rng: np.random.Generator):
+        self._items, self._rng, self._round = items, rng, []
+
+    def draw(self):
+        if not self._items:
+            return None
+        if not self._round:
+            self._round = [self._items[i] for i in self._rng.permutation(len(self._items))]
+        return self._round.pop()
+
+
+def scene_truth(scene: Scene) -> dict:
+    """Returns the compounds that a scene shows: pairs (attribute, kind) and triples, as lists of names."""
+    pairs = [[attribute, thing.kind] for thing in scene.things for attribute in thing.attributes]
+    triples = [] if scene.object is None else [[scene.subject.kind, scene.relation, scene.object.kind]]
+    return {"pairs": pairs, "triples": triples}
+
+
+def write_captions(format_: str, corpus: str, captions: list[str], folder: Path, rng: np.random.Generator) -> None:
+    """Writes captions in the format of the original corpus, with two rows of its usual dirt."""
+    folder.mkdir(parents=True, exist_ok=True)
+    urls = [URL.format(corpus=corpus, row=row) for row in range(len(captions))]
+    if format_ == "cc12m":
+        lines = [f"{url}\t{phrases.cc12m_row(text, rng)}" for url, text in zip(urls, captions, strict=True)]
+        lines += [urls[0], f"{urls[0]}\t"]  # a row without its second column, and an empty caption
+        (folder / "cc12m.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    elif format_ == "yfcc15m":
+        rows = [(url, *phrases.yfcc15m_row(text, rng)) for url, text in zip(urls, captions, strict=True)]
+        rows += [(urls[0], "", ""), (urls[0], "100%25+icons", "")]  # no text at all, and a literal per cent sign
+        (folder / "yfcc15m.tsv").write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    elif format_ == "laion400m":
+        texts = [phrases.laion400m_row(text, rng) for text in captions] + [None, "   "]
+        urls += [urls[0], urls[0]]
+        schema = pa.schema([("SAMPLE_ID", pa.int64()), ("URL", pa.string()), ("TEXT", pa.string())])
+        for shard in range(LAION_SHARDS):
+            rows = range(shard, len(texts), LAION_SHARDS)
+            columns = [list(rows), [urls[i] for i in rows], [texts[i] for i in rows]]
+            table = pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema)
+            pq.write_table(table, folder / f"part-{shard:05d}.parquet", row_group_size=500)
+    else:
+        raise ValueError(f"unknown corpus format {format_!r}: use cc12m, yfcc15m or laion400m")

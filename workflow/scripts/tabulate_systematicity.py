@@ -1,0 +1,16 @@
+"""Write the systematicity tables: crepebench.tables.tabulate_systematicity."""
+
+from crepebench.job import start_log
+from crepebench.tables import tabulate_systematicity
+
+if __name__ == "__main__":
+    start_log(snakemake)
+    tabulate_systematicity(
+        sets_paths=list(snakemake.input.sets),
+        scores_paths=list(snakemake.input.scores),
+        splits_paths=list(snakemake.input.splits),
+        table_path=snakemake.output.table,
+        gap_path=snakemake.output.gap,
+        by_kind_path=snakemake.output.by_kind,
+        cfg=snakemake.params.cfg,
+    )

@@ -1,0 +1,13 @@
+"""Train a mini CLIP: icons_world.training.train_mini_clip."""
+
+from crepebench.job import start_log
+from icons_world.training import train_mini_clip
+
+if __name__ == "__main__":
+    start_log(snakemake)
+    train_mini_clip(
+        captions_path=snakemake.input.captions,
+        images_path=snakemake.input.images,
+        model_path=snakemake.params.folder,
+        cfg=snakemake.params.cfg,
+    )
