@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
-.PHONY: help demo test check verify clean
+.PHONY: help demo test check verify dag clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -35,6 +35,11 @@ check: $(VENV)/installed ## formatters, linters, snakemake --lint, unit tests
 
 verify: $(VENV)/installed ## the slow full-size checks, outside CI
 	pytest tests --run-slow
+
+dag: $(VENV)/installed ## draw docs/dag.svg again (needs graphviz)
+	snakemake --rulegraph dot all 2>/dev/null | sed -n '/digraph/,$$p' \
+	  | sed 's/graph\[.*\];/graph[bgcolor=white, margin=0.1, rankdir=LR, ranksep=0.35, nodesep=0.15];/; s/penwidth=2, color=grey/penwidth=1.2, color="#888888"/' \
+	  | dot -Tsvg -o docs/dag.svg
 
 clean: ## remove what runs have made, not the environment
 	rm -rf results .snakemake

@@ -17,7 +17,9 @@ if str(SCRIPTS) not in sys.path:
 from crepebench import provenance, visual_genome
 from crepebench.settings import check_names, read_definition
 
-validate(config, str(BASE / "workflow" / "schemas" / "config.schema.yaml"), set_default=False)
+validate(
+    config, str(BASE / "workflow" / "schemas" / "config.schema.yaml"), set_default=False
+)
 check_names(config)
 
 
@@ -54,7 +56,9 @@ def get_visual_genome_file(name):
 
 def get_annotation_files():
     """Paths of the annotation zips, in the order of visual_genome.ANNOTATIONS."""
-    return [get_visual_genome_file(f"{name}.json.zip") for name in visual_genome.ANNOTATIONS]
+    return [
+        get_visual_genome_file(f"{name}.json.zip") for name in visual_genome.ANNOTATIONS
+    ]
 
 
 def get_image_zips():
@@ -67,18 +71,28 @@ def get_corpus_files(wildcards):
     definition = read_definition(config, "corpora", wildcards.corpus)
     if definition["source"] == "icons":
         return [f"results/icons/corpora/{wildcards.corpus}/captions"]
-    return [file for pattern in definition["files"] for file in sorted(glob(pattern)) or [pattern]]
+    return [
+        file
+        for pattern in definition["files"]
+        for file in sorted(glob(pattern)) or [pattern]
+    ]
 
 
 def get_corpus_config(wildcards):
     """What parsing a corpus depends on, as JSON."""
     definition = read_definition(config, "corpora", wildcards.corpus)
-    return json.dumps({"format": definition["format"], **config["parser"]}, sort_keys=True)
+    return json.dumps(
+        {"format": definition["format"], **config["parser"]}, sort_keys=True
+    )
 
 
 def get_icons_corpus_config(wildcards):
     """What drawing a corpus of the icons world depends on, as JSON."""
-    icons = {key: value for key, value in config["icons"].items() if key not in ("n_images", "epochs", "control")}
+    icons = {
+        key: value
+        for key, value in config["icons"].items()
+        if key not in ("n_images", "epochs", "control")
+    }
     definition = read_definition(config, "corpora", wildcards.corpus)
     return json.dumps({"icons": icons, "definition": definition}, sort_keys=True)
 
@@ -93,17 +107,26 @@ def get_training_config(wildcards):
 def get_vocabulary_shards(wildcards):
     """Vocabularies of all shards of a corpus."""
     parts = get_parts(config["corpora"]["shards"])
-    return [f"results/vocabularies/shards/{wildcards.corpus}/{part}.parquet" for part in parts]
+    return [
+        f"results/vocabularies/shards/{wildcards.corpus}/{part}.parquet"
+        for part in parts
+    ]
 
 
 def get_parsed_regions():
     """Graphs of all parsed regions."""
-    return [f"results/graphs/parsed/{part}.parquet" for part in get_parts(config["graphs"]["parts"])]
+    return [
+        f"results/graphs/parsed/{part}.parquet"
+        for part in get_parts(config["graphs"]["parts"])
+    ]
 
 
 def get_retrieval_sets(family):
     """Retrieval sets of a family."""
-    return [f"results/retrieval_sets/{family}/{part}.parquet" for part in get_parts(config["foils"]["parts"])]
+    return [
+        f"results/retrieval_sets/{family}/{part}.parquet"
+        for part in get_parts(config["foils"]["parts"])
+    ]
 
 
 def get_weights(wildcards):
@@ -111,49 +134,80 @@ def get_weights(wildcards):
     definition = read_definition(config, "models", wildcards.model)
     if definition["source"] == "icons":
         folder = f"results/icons/models/{definition['training_data'][0]}"
-        return [f"{folder}/open_clip_config.json", f"{folder}/open_clip_model.safetensors"]
+        return [
+            f"{folder}/open_clip_config.json",
+            f"{folder}/open_clip_model.safetensors",
+        ]
     weights = Path(definition["weights"])
     if weights.is_dir():
-        return [str(path) for path in sorted(weights.iterdir())]
-    return [str(weights)] if weights.suffix in (".pt", ".pth", ".bin", ".safetensors") else []
+        return [str(weights / "open_clip_config.json"), *sorted(map(str, weights.glob("open_clip_model.*")))]
+    is_file = weights.is_file() or weights.suffix or len(weights.parts) > 1
+    return [str(weights)] if is_file else []  # else a tag of open_clip
 
 
 def get_features_config(wildcards):
     """What encoding with a model depends on, as JSON."""
     definition = read_definition(config, "models", wildcards.model)
-    encoding = {key: definition[key] for key in ("family", "architecture", "weights") if key in definition}
+    encoding = {
+        key: definition[key]
+        for key in ("family", "architecture", "weights")
+        if key in definition
+    }
     store = config["stores"]["features"]
-    return json.dumps({**config["features"], "store": store, "model": encoding}, sort_keys=True)
+    return json.dumps(
+        {**config["features"], "store": store, "model": encoding}, sort_keys=True
+    )
 
 
 def get_tables_config():
     """What the tables depend on, as JSON."""
-    models = [(model, read_definition(config, "models", model)) for model in config["models"]["use"]]
-    chosen = {"evaluation": config["evaluation"], "corpora": config["corpora"]["use"], "models": models}
+    models = [
+        (model, read_definition(config, "models", model))
+        for model in config["models"]["use"]
+    ]
+    chosen = {
+        "evaluation": config["evaluation"],
+        "corpora": config["corpora"]["use"],
+        "models": models,
+    }
     return json.dumps(chosen, sort_keys=True)
 
 
 def get_control_corpus():
     """The corpus on which the icons world's control compares two models."""
-    return read_definition(config, "models", config["icons"]["control"]["model"])["training_data"][0]
+    return read_definition(config, "models", config["icons"]["control"]["model"])[
+        "training_data"
+    ][0]
 
 
 def get_control_config():
     """What the icons world's control depends on, as JSON."""
-    chosen = {"evaluation": config["evaluation"], "corpus": get_control_corpus(), **config["icons"]["control"]}
+    chosen = {
+        "evaluation": config["evaluation"],
+        "corpus": get_control_corpus(),
+        **config["icons"]["control"],
+    }
     return json.dumps(chosen, sort_keys=True)
 
 
 def get_accounting_files():
     """Counts of every stage that the tables rest on."""
-    sets = [path.replace(".parquet", ".accounting.csv") for path in get_retrieval_sets("systematicity")]
+    sets = [
+        path.replace(".parquet", ".accounting.csv")
+        for path in get_retrieval_sets("systematicity")
+    ]
     shards = [
         f"results/vocabularies/shards/{corpus}/{part}.accounting.csv"
         for corpus in config["corpora"]["use"]
         for part in get_parts(config["corpora"]["shards"])
     ]
-    stages = [f"results/{stage}/accounting.csv" for stage in ("visual_genome", "regions", "graphs")]
-    splits = [f"results/splits/{corpus}.accounting.csv" for corpus in config["corpora"]["use"]]
+    stages = [
+        f"results/{stage}/accounting.csv"
+        for stage in ("visual_genome", "regions", "graphs")
+    ]
+    splits = [
+        f"results/splits/{corpus}.accounting.csv" for corpus in config["corpora"]["use"]
+    ]
     per_model = [
         f"results/{stage}/{model}/systematicity.accounting.csv"
         for stage in ("features", "scores")

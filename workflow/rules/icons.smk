@@ -3,8 +3,13 @@ rule build_icons_visual_genome:
     input:
         world=RESOURCES / "icons" / "world.yaml",
     output:
-        annotations=[f"results/icons/visual_genome/{name}.json.zip" for name in visual_genome.ANNOTATIONS],
-        images=[f"results/icons/visual_genome/{name}" for name in visual_genome.IMAGE_ZIPS],
+        annotations=[
+            f"results/icons/visual_genome/{name}.json.zip"
+            for name in visual_genome.ANNOTATIONS
+        ],
+        images=[
+            f"results/icons/visual_genome/{name}" for name in visual_genome.IMAGE_ZIPS
+        ],
     log:
         "results/logs/build_icons_visual_genome/build_icons_visual_genome.log",
     conda:
@@ -50,9 +55,9 @@ rule train_icons_model:
         weights="results/icons/models/{corpus}/open_clip_model.safetensors",
     log:
         "results/logs/train_icons_model/{corpus}.log",
+    priority: 10
     conda:
         "../../environment.yml"
-    priority: 10
     params:
         cfg=get_training_config,
         code=code_digest("train_icons_model.py"),

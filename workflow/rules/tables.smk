@@ -2,8 +2,13 @@ rule tabulate_systematicity:
     """Write recalls by split, their gaps, and pairwise accuracy by foil kind."""
     input:
         sets=get_retrieval_sets("systematicity"),
-        scores=expand("results/scores/{model}/systematicity.parquet", model=config["models"]["use"]),
-        splits=expand("results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]),
+        scores=expand(
+            "results/scores/{model}/systematicity.parquet",
+            model=config["models"]["use"],
+        ),
+        splits=expand(
+            "results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]
+        ),
     output:
         table="results/tables/systematicity.csv",
         gap="results/tables/systematicity_gap.csv",

@@ -57,7 +57,9 @@ class FeatureStore:
         vector_type = pa.binary(raw.shape[1] * 4)
         column = pa.Array.from_buffers(vector_type, len(keys), [None, pa.py_buffer(raw.tobytes())])
         with atomic_path(str(self.folder / f"{shard}.parquet")) as partial:
-            pq.write_table(pa.table({"key": pa.array(keys, pa.string()), "vector": column}), partial, compression="none")
+            pq.write_table(
+                pa.table({"key": pa.array(keys, pa.string()), "vector": column}), partial, compression="none"
+            )
 
     def read(self, places: Sequence[tuple[str, int]]) -> np.ndarray:
         """Reads vectors.

@@ -5,6 +5,7 @@ each with one atomic foil: "a {A} {foil(o)} and {foil(A)} {o}", so that both tru
 
 # ASSUME: the form for object-relation-object is not attested; by analogy, and with articles where English wants them,
 # it is "a {o1} {r} a {foil(o2)} and a {foil(o1)} {r} a {o2}".
+# ASSUME: no language model judges the foils. The paper's BERT filter has neither a named checkpoint nor a threshold.
 # ASSUME: replacements must occur as atoms in the graphs of the test regions at least `min_pool_count` times. So foils
 # stay within the words that people use for such pictures, and rare or odd words of WordNet do not come in.
 """
@@ -80,11 +81,12 @@ def read_word_tables(attributes_path: str, relations_path: str) -> WordTables:
     """Reads `resources/foils/attributes.csv` and `relations.csv`."""
     with open(attributes_path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
+    never = {frozenset((row["attribute"], other)) for row in rows for other in row["never_for"].split()}
     attributes = {}
     for row in rows:
-        never = {row["attribute"], *row["never_for"].split()}
-        others = [r["attribute"] for r in rows if r["group"] == row["group"] and r["attribute"] not in never]
-        attributes[row["attribute"]] = (row["group"], tuple(others))
+        word, group = row["attribute"], row["group"]
+        others = (other["attribute"] for other in rows if other["group"] == group and other is not row)
+        attributes[word] = group, tuple(other for other in others if frozenset((word, other)) not in never)
     with open(relations_path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     relations = {row["relation"]: tuple(row["foils"].split(";")) for row in rows}
@@ -130,7 +132,9 @@ def _participial_form(relation: str, surfaces: Counter) -> str:
     by_count = sorted(surfaces, key=lambda surface: (-surfaces[surface], surface))
     n_words = relation.count(" ")
     usable = (s for s in by_count if inflection.verb_tag(relation, s) in ("", "VBG", "VBN") and s.count(" ") == n_words)
-    return next(usable, relation if inflection.verb_tag(relation, relation) == "" else inflection.inflect(relation, "VBG"))
+    return next(
+        usable, relation if inflection.verb_tag(relation, relation) == "" else inflection.inflect(relation, "VBG")
+    )
 
 
 class CandidateFinder:
@@ -232,7 +236,9 @@ class FoilBuilder:
         self._pool = pool
         self._seed = seed
 
-    def build(self, region_id: int, caption: str, atoms: list[dict], facts: ImageFacts) -> tuple[dict[str, list[Foil]], str]:
+    def build(
+        self, region_id: int, caption: str, atoms: list[dict], facts: ImageFacts
+    ) -> tuple[dict[str, list[Foil]], str]:
         """Builds the foils of one region.
 
         Returns:
@@ -287,22 +293,27 @@ class FoilBuilder:
         for _, foil in _in_turns({index: foils_of_join[index] for index in turns}):
             yield foil
 
-    def _pair_foil(self, atoms: list[dict], attribute: dict, other_attribute: Candidate, other_object: Candidate) -> Foil:
+    def _pair_foil(
+        self, atoms: list[dict], attribute: dict, other_attribute: Candidate, other_object: Candidate
+    ) -> Foil:
         """Returns "a {A} {foil(o)} and {foil(A)} {o}"; both nouns in the number of o."""
         object_ = atoms[attribute["object"]]
         noun = inflection.match_noun(object_["text"], object_["surface"], other_object.text)
         first = f"{attribute['surface']} {noun}"
+        second = inflection.match_adjective(attribute["text"], attribute["surface"], other_attribute.text)
         if not inflection.is_plural(object_["text"], object_["surface"]):
             first = f"{inflection.article_for(first)} {first}"
         return Foil(
-            f"{first} and {other_attribute.text} {object_['surface']}",
+            f"{first} and {second} {object_['surface']}",
             ATTRIBUTE_OBJECT,
             f"{attribute['text']} {object_['text']}",
             f"{attribute['text']} {other_object.text} and {other_attribute.text} {object_['text']}",
             f"{other_object.source}; {other_attribute.source}",
         )
 
-    def _triple_foil(self, atoms: list[dict], relation: dict, other_subject: Candidate, other_object: Candidate) -> Foil:
+    def _triple_foil(
+        self, atoms: list[dict], relation: dict, other_subject: Candidate, other_object: Candidate
+    ) -> Foil:
         """Returns "a {o1} {r} a {foil(o2)} and a {foil(o1)} {r} a {o2}"; nouns in the number of those they replace."""
         subject, object_ = atoms[relation["subject"]], atoms[relation["object"]]
         middle = self._pool.relation_forms[relation["text"]]

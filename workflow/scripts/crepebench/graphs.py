@@ -100,7 +100,11 @@ class Compound:
     attribute: str
 
     def __str__(self) -> str:
-        words = (self.attribute, self.object) if self.kind == ATTRIBUTE_OBJECT else (self.subject, self.relation, self.object)
+        words = (
+            (self.attribute, self.object)
+            if self.kind == ATTRIBUTE_OBJECT
+            else (self.subject, self.relation, self.object)
+        )
         return " ".join(words)
 
 
@@ -144,11 +148,9 @@ def parse_texts(texts: Iterable[str], parser) -> Iterator[Graph]:
         texts: captions; they are parsed in lower case, since the tagger takes capitals for names.
         parser: what `load_parser` returns.
     """
-    n_parsed = 0
     prepared = (SEPARATOR.sub(".", text.lower()) for text in texts)
-    for doc in parser.pipe(prepared, batch_size=BATCH_SIZE):
+    for n_parsed, doc in enumerate(parser.pipe(prepared, batch_size=BATCH_SIZE), start=1):
         yield build_graph(doc)
-        n_parsed += 1
         if n_parsed % PROGRESS_STEP == 0:
             logger.info("%d texts parsed", n_parsed)
 
@@ -197,15 +199,17 @@ class _Builder:
 
     def graph(self) -> Graph:
         """Returns the graph: objects, then attributes and relations in reading order."""
-        return Graph(self._atoms + sorted(self._joins.values(), key=lambda atom: (atom.start, atom.subject, atom.object)))
+        return Graph(
+            self._atoms + sorted(self._joins.values(), key=lambda atom: (atom.start, atom.subject, atom.object))
+        )
 
     def add_attributes(self, noun) -> None:
         """Adds adjectives before a noun and those that a copula says of it, with the ones joined to them."""
         adjectives = _modifiers(noun)
-        if noun.dep_ == "nsubj" and _lemma(noun.head) == "be":
+        if noun.dep_ == "nsubj" and _lemma(noun.head) == "be" and not _is_negated(noun.head):
             adjectives += [child for child in noun.head.children if child.dep_ in ("acomp", "attr")]
         for clause in noun.children:
-            if clause.dep_ == "relcl" and _lemma(clause) == "be":
+            if clause.dep_ == "relcl" and _lemma(clause) == "be" and not _is_negated(clause):
                 adjectives += [child for child in clause.children if child.dep_ == "acomp"]
         for adjective in adjectives:
             for token in _conjuncts(adjective):
@@ -217,14 +221,18 @@ class _Builder:
         """Adds a relation named by a preposition of several words."""
         preposition = NORMAL_FORM_OF_WORDS[tuple(token.lower_ for token in span)]
         inside = {token.i for token in span}
-        objects = [c for token in span for c in token.children if c.i not in inside and c.i in self._index and c.i > token.i]
+        objects = [
+            c for token in span for c in token.children if c.i not in inside and c.i in self._index and c.i > token.i
+        ]
         if not objects:
             objects = [noun for noun in self.nouns if noun.i >= span.end][:1]
         governor = span.root.head if span.root.head.i not in inside else None
         subject_nouns, verb = self._subjects_of(governor) if governor is not None else ([], None)
         if not subject_nouns:
             subject_nouns = [noun for noun in self.nouns if noun.i < span.start][-1:]
-        self._add_relations(subject_nouns, objects[:1], verb, span[0], span[-1], preposition)
+        objects = [noun for noun in _conjuncts(objects[0]) if noun.i in self._index] if objects else []
+        if not any(map(_is_negated, (*span, governor or span.root))):
+            self._add_relations(subject_nouns, objects, verb, span[0], span[-1], preposition)
 
     def add_preposition(self, preposition) -> None:
         """Adds the relations between a preposition's governor and its objects."""
@@ -232,7 +240,7 @@ class _Builder:
         if governor.pos_ == "ADP" and governor.i == preposition.i - 1 and not _objects_of(governor, self._index):
             return  # "up against": the outer preposition has no object of its own, _verb_parts names both
         objects = _objects_of(preposition, self._index)
-        if objects:
+        if objects and not _is_negated(governor) and not _is_negated(preposition):
             subject_nouns, verb = self._subjects_of(governor)
             self._add_relations(subject_nouns, objects, verb, preposition, preposition, preposition.lower_)
 
@@ -240,7 +248,7 @@ class _Builder:
         """Adds the relations between a verb's subjects and its direct objects."""
         objects = [c for child in verb.children if child.dep_ in ("dobj", "obj") for c in _conjuncts(child)]
         objects = [noun for noun in objects if noun.i in self._index]
-        if objects:
+        if objects and not _is_negated(verb):
             subject_nouns, _ = self._subjects_of(verb)
             self._add_relations(subject_nouns, objects, None, verb, verb, _lemma(verb))
 
@@ -287,6 +295,8 @@ def _is_object(token, in_span: set[int]) -> bool:
     """Says whether a token is the head of a noun phrase that names an object."""
     if token.pos_ not in ("NOUN", "PROPN") or not any(char.isalpha() for char in token.text):
         return False
+    if any(child.lower_ == "no" for child in token.children):
+        return False  # "no cars": what is said to be absent is no object
     if token.text in COLOURS and token.i + 1 < len(token.doc) and token.nbor().pos_ in ("NOUN", "PROPN", "ADJ"):
         return False
     if token.dep_ in ("compound", "nmod") and token.head.pos_ in ("NOUN", "PROPN") and token.head.i not in in_span:
@@ -295,15 +305,25 @@ def _is_object(token, in_span: set[int]) -> bool:
 
 
 def _modifiers(token) -> list:
-    """Returns the adjectives before a noun, and those that the parse hangs on another of them."""
-    found = [child for child in token.children if child.dep_ == "amod" or _is_stray_adjective(child)]
-    return found + [deeper for child in found for deeper in _modifiers(child)]
+    """Returns the adjectives before a noun, also those that hang on its modifier nouns or on each other."""
+    found = []
+    for child in token.children:
+        if child.dep_ == "amod" or _is_stray_adjective(child):
+            found += [child, *_modifiers(child)]
+        elif child.dep_ in ("compound", "nmod") and child.i < token.i:
+            found += _modifiers(child)
+    return found
 
 
 def _is_stray_adjective(token) -> bool:
     """Says whether an adjective or colour stands before its noun under another label than amod."""
     is_adjective = token.pos_ == "ADJ" or token.text in COLOURS
     return is_adjective and token.dep_ in ("compound", "nmod", "advmod", "nummod") and token.i < token.head.i
+
+
+def _is_negated(token) -> bool:
+    """Says whether "not" or "never" belongs to a verb or preposition."""
+    return any(child.dep_ == "neg" for child in token.children)
 
 
 def _conjuncts(token) -> list:

@@ -8,9 +8,11 @@ PARTICIPLES = ("VBG", "VBN")
 COPULA = {"VBZ": "is", "VBD": "was", "VBP": "are"}
 
 PREPOSITIONS = frozenset(
-    "about above across after against along among around as at atop before behind below beneath beside between beyond "
-    "by down during for from in inside into near of off on onto opposite out outside over past through to toward "
-    "towards under underneath until up upon with within without".split()
+    (
+        "about above across after against along among around as at atop before behind below beneath beside between "
+        "beyond by down during for from in inside into near of off on onto opposite out outside over past through to "
+        "toward towards under underneath until up upon with within without"
+    ).split()
 )
 ARTICLE_BEFORE = re.compile(r"(?<![\w'])(an?)(\s+)$", re.IGNORECASE)
 

@@ -40,8 +40,10 @@ class OpenClipModel:
         self.model.eval()
         self._tokenise = open_clip.get_tokenizer(name)
         self._device = device
-        self._trims = isinstance(self.model, open_clip.CLIP) and self.model.text_pool_type == "argmax" and (
-            self.model.attn_mask is not None
+        self._trims = (
+            isinstance(self.model, open_clip.CLIP)
+            and self.model.text_pool_type == "argmax"
+            and (self.model.attn_mask is not None)
         )
 
     @property

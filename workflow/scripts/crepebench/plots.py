@@ -85,7 +85,9 @@ def plot_contact_sheet(sets_paths: list[str], images_path: str, sheet_path: str,
     plt = _pyplot()
     n_columns = 3
     n_lines = -(-len(chosen) // n_columns) or 1
-    figure, axes = plt.subplots(n_lines, 2 * n_columns, figsize=(17, 2.75 * n_lines), squeeze=False, width_ratios=[1, 1.5] * 3)
+    figure, axes = plt.subplots(
+        n_lines, 2 * n_columns, figsize=(17, 2.75 * n_lines), squeeze=False, width_ratios=[1, 1.5] * 3
+    )
     for ax in axes.flat:
         ax.axis("off")
     for i, (row, crop) in enumerate(chosen):
@@ -105,7 +107,9 @@ def _write_texts(ax, row: dict) -> None:
         wrapped = textwrap.wrap(f"({foil['kind']}) {foil['text']}", 58, subsequent_indent="   ")
         lines += [(line, "black") for line in wrapped]
     for i, (line, colour) in enumerate(lines):
-        ax.text(0, 0.97 - i / 15.0, line, color=colour, fontsize=7.5, va="top", transform=ax.transAxes, parse_math=False)
+        ax.text(
+            0, 0.97 - i / 15.0, line, color=colour, fontsize=7.5, va="top", transform=ax.transAxes, parse_math=False
+        )
 
 
 def _crop(row: dict, images: dict[int, dict]):

@@ -8,7 +8,7 @@ an input of the rule) and other versions of libraries.
 
 import ast
 import hashlib
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 PACKAGES = ("crepebench", "icons_world")
@@ -88,6 +88,6 @@ def _is_string(statement: ast.stmt) -> bool:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _tree(path: Path, _modified: int) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))

@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 FAMILY = "systematicity"
 FOIL_TYPES = ("atom", "comp", "combined")
 CAPTION_SOURCE = "visual_genome"
+ARTICLES = ("a", "an", "the")
 COPULAS = ("is", "are", "was", "were", "be")
 
 
@@ -42,10 +43,12 @@ def head_noun(name: str) -> str:
 
 
 def normal_relation(predicate: str) -> str:
-    """Returns the normal form of a predicate, as the parser would give it: no copula, verbs as lemmas."""
+    """Returns the normal form of a predicate, as the parser would give it: no copula or article, verbs as lemmas."""
     words = predicate.lower().split()
     while len(words) > 1 and words[0] in COPULAS:
         words = words[1:]
+    while len(words) > 1 and words[-1] in ARTICLES:
+        words = words[:-1]
     for start in range(len(words)):
         if tuple(words[start:]) in NORMAL_FORM_OF_WORDS:
             words[start:] = [NORMAL_FORM_OF_WORDS[tuple(words[start:])]]
@@ -63,7 +66,7 @@ def collect_facts(
     Args:
         objects: rows of table OBJECTS.
         relationships: rows of table RELATIONSHIPS.
-        graphs: rows of table GRAPHS, those of dropped regions included.
+        graphs: rows of table GRAPHS; those of regions that only the graph filter drops are included.
 
     Returns:
         Facts by image_id.

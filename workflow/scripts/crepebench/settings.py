@@ -1,5 +1,9 @@
 """Checks of the config that a schema cannot express: names must be defined where they are used."""
 
+from pathlib import Path
+
+from crepebench.models import CONFIG_FILE
+
 
 def read_definition(config: dict, block: str, name: str) -> dict:
     """Returns the definition of a corpus or model.
@@ -33,8 +37,27 @@ def check_names(config: dict) -> None:
             if definition["source"] != "icons" or other["source"] != "icons":
                 raise ValueError(f"config: corpora.definitions.{name}.control_of is for corpora of the icons world")
     for name in config["models"]["use"]:
-        definition = read_definition(config, "models", name)
-        if definition["source"] == "icons":
-            read_definition(config, "corpora", definition["training_data"][0])
+        _check_model(config, name)
+    for role, name in config["icons"]["control"].items():
+        if read_definition(config, "models", name)["source"] != "icons":
+            raise ValueError(f"config: icons.control.{role} names {name!r}, which is no model of the icons world")
     if config["regions"]["min_aspect"] > config["regions"]["max_aspect"]:
         raise ValueError("config: regions.min_aspect is greater than regions.max_aspect")
+
+
+def _check_model(config: dict, name: str) -> None:
+    """Checks that a model can be loaded and enters a table."""
+    definition = read_definition(config, "models", name)
+    where = f"config: models.definitions.{name}"
+    if definition["source"] == "icons":
+        read_definition(config, "corpora", definition["training_data"][0])
+    elif not Path(definition["weights"]).is_dir() and "architecture" not in definition:
+        raise ValueError(f"{where}: an architecture is missing, since weights is no folder with {CONFIG_FILE}")
+    elif Path(definition["weights"]).is_dir() and not (Path(definition["weights"]) / CONFIG_FILE).is_file():
+        raise ValueError(f"{where}: the folder {definition['weights']} holds no {CONFIG_FILE}")
+    used = set(config["corpora"]["use"])
+    if not used & set(definition["training_data"]) and not config["evaluation"]["cross_corpus"]:
+        raise ValueError(
+            f"{where}: it would enter no table, since training_data {definition['training_data']} names none of "
+            f"corpora.use {sorted(used)}; name one, or set evaluation.cross_corpus: true"
+        )

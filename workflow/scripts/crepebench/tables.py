@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from crepebench.accounting import KEPT, READ, check_counts, read_accounting
 from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
+from crepebench.accounting import KEPT, READ, check_counts, read_accounting
 from crepebench.files import atomic_path
 from crepebench.retrieval_sets import FOIL_TYPES
 from crepebench.schema import RETRIEVAL_SETS, SCORES, SPLITS, read_table
@@ -66,9 +66,7 @@ def cell_seed(seed: int, *names: str) -> list[int]:
     return [seed, int.from_bytes(hashlib.sha256("\0".join(names).encode()).digest()[:8], "big")]
 
 
-def bootstrap_means(
-    groups: Sequence[tuple[np.ndarray, np.ndarray]], n_resamples: int, seed: list[int]
-) -> np.ndarray:
+def bootstrap_means(groups: Sequence[tuple[np.ndarray, np.ndarray]], n_resamples: int, seed: list[int]) -> np.ndarray:
     """Resamples images and returns the mean of each group of values in each resample.
 
     Args:
@@ -244,7 +242,9 @@ def read_splits(path: str) -> dict[int, str]:
     return {row["region_id"]: row["split"] for row in read_table(path, SPLITS).to_pylist()}
 
 
-def _add_cells(tables, queries: Queries, split_of: dict, corpus: str, model: str, definition: dict, config: dict) -> None:
+def _add_cells(
+    tables, queries: Queries, split_of: dict, corpus: str, model: str, definition: dict, config: dict
+) -> None:
     """Adds the rows of one corpus and model to the three tables."""
     n_resamples, splits = config["n_resamples"], defaultdict(dict)
     for protocol, foil_type, split, rows in queries.cells(split_of):
@@ -264,7 +264,7 @@ def _add_cells(tables, queries: Queries, split_of: dict, corpus: str, model: str
 
 
 def write_csv(path: str, columns: Sequence[str], rows: list[dict]) -> None:
-    """Writes a table for people: floats with two decimals, "\\n" line ends."""
+    """Writes a table for people: floats with two decimals, line feeds as line ends."""
     with atomic_path(path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
@@ -290,5 +290,7 @@ def tabulate_accounting(accounting_paths: list[str], table_path: str) -> None:
     for (stage, unit), counts in by_unit.items():
         check_counts(stage, unit, counts)
     order = {READ: 0, KEPT: 2}
-    rows.sort(key=lambda row: (list(by_unit).index((row["stage"], row["unit"])), order.get(row["reason"], 1), row["reason"]))
+    rows.sort(
+        key=lambda row: (list(by_unit).index((row["stage"], row["unit"])), order.get(row["reason"], 1), row["reason"])
+    )
     write_csv(table_path, ACCOUNTING_COLUMNS, rows)

@@ -167,9 +167,7 @@ def read_attributes(entries: Iterable[dict], path: str) -> AttributeEntries:
     return collected
 
 
-def object_rows(
-    entries: Iterable[dict], path: str, attributes: AttributeEntries, counts: Counter
-) -> Iterator[dict]:
+def object_rows(entries: Iterable[dict], path: str, attributes: AttributeEntries, counts: Counter) -> Iterator[dict]:
     """Yields rows of the objects table; objects without any name are dropped."""
     for entry in entries:
         image_id = _field(entry, path, "image_id", "id")

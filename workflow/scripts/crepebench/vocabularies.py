@@ -91,7 +91,12 @@ def parse_corpus(
 def vocabulary_rows(vocabulary: Counter, n_parsed: int) -> Iterable[dict]:
     """Yields rows of table VOCABULARY, sorted by key."""
     for key in sorted(vocabulary):
-        yield {**dict(zip(KEY_FIELDS, key, strict=True)), "count": vocabulary[key], "state": COUNTED, "n_parsed": n_parsed}
+        yield {
+            **dict(zip(KEY_FIELDS, key, strict=True)),
+            "count": vocabulary[key],
+            "state": COUNTED,
+            "n_parsed": n_parsed,
+        }
 
 
 def merge_vocabularies(shard_paths: list[str], vocabulary_path: str) -> None:
@@ -117,4 +122,3 @@ def read_seen(vocabulary_path: str, min_count: int) -> set[tuple[str, ...]]:
     """Reads the keys that occur in at least `min_count` captions."""
     table = pl.from_arrow(read_table(vocabulary_path, VOCABULARY))
     return set(table.filter(pl.col("count") >= min_count).select(KEY_FIELDS).iter_rows())
-

@@ -45,7 +45,11 @@ def control_row(groups: list[tuple[np.ndarray, np.ndarray]], n_resamples: int, s
     for name, value, resampled in (
         ("gap", observed[1] - observed[0], means[1] - means[0]),
         ("twin_gap", observed[3] - observed[2], means[3] - means[2]),
-        ("difference", observed[1] - observed[0] - observed[3] + observed[2], means[1] - means[0] - means[3] + means[2]),
+        (
+            "difference",
+            observed[1] - observed[0] - observed[3] + observed[2],
+            means[1] - means[0] - means[3] + means[2],
+        ),
     ):
         low, high = interval(resampled)
         row |= {name: value, f"{name}_low": low, f"{name}_high": high}
@@ -68,7 +72,10 @@ def tabulate_icons_control(
     config = json.loads(cfg)
     split_of = read_splits(splits_path)
     cells = [
-        {(protocol, foil_type, split): rows for protocol, foil_type, split, rows in Queries(sets_paths, path).cells(split_of)}
+        {
+            (protocol, foil_type, split): rows
+            for protocol, foil_type, split, rows in Queries(sets_paths, path).cells(split_of)
+        }
         for path in (scores_path, twin_scores_path)
     ]
     rows = []

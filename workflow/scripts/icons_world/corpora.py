@@ -8,6 +8,7 @@ its own, drawn from its seed; what it leaves out and what each row truly shows i
 import json
 import logging
 import zipfile
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
@@ -17,24 +18,29 @@ import pyarrow.parquet as pq
 
 from crepebench.files import atomic_path
 from icons_world import phrases
-from icons_world.scenes import Scene, Thing, draw_scenes, place_scene
+from icons_world.scenes import Scene, Thing, draw_scenes, frame, move_scene, place_scene
 from icons_world.world import NOTHING_HELD_OUT, HeldOut, World, draw_held_out, read_world
 
 logger = logging.getLogger(__name__)
 
-CELLS = ((320, 480), (320, 240), (320, 240), (213, 240))
+CELLS = ((320, 480), (320, 240), (320, 480), (320, 240), (213, 240))
 """Width and height of a training scene before scaling: the cells of the miniature Visual Genome."""
 SCALE = 0.3
 """Training images are stored at this share of the 640x480 images' resolution."""
 SINGLE_SHARE = 0.15
 """Share of training images with one object."""
+ATTRIBUTE_SHARE = 0.35
+"""Share of the attributes that a caption of a pair names. Were all named, colours alone would tell captions apart, and a
+model would learn no shapes."""
+SIZE_SHARE = 0.2
+STYLE_SHARE = 0.8
+PLURAL_SHARE = 0.08
+"""Shares of things with a size word, with a style, and drawn as two glyphs."""
 URL = "https://icons.invalid/{corpus}/{row:06d}.jpg"
 LAION_SHARDS = 4
 
 
-def write_corpus(
-    world_path: str, corpus: str, captions_path: str, images_path: str, truth_path: str, cfg: str
-) -> None:
+def write_corpus(world_path: str, corpus: str, captions_path: str, images_path: str, truth_path: str, cfg: str) -> None:
     """Writes one corpus: captions in its format, images in a zip, and the truth about both.
 
     Args:
@@ -55,29 +61,25 @@ def write_corpus(
     held_out = draw_held_out(
         world,
         np.random.default_rng([config["seed"], *source.encode()]),
-        config["held_out_pairs"],
+        config["held_out_colours"],
+        config["held_out_styles"],
         config["held_out_triples"],
         config["held_out_kinds"],
     )
     if "control_of" in definition:
         held_out = NOTHING_HELD_OUT
     scenes = draw_corpus_scenes(world, held_out, source, config["n_captions"], config["seed"])
-    captions, truth = [], []
+    rows = draw_corpus_rows(world, scenes, source, config["seed"])
     with atomic_path(images_path) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
-        for row, scene in enumerate(scenes):
-            rng = np.random.default_rng([config["seed"], *source.encode(), 1, row])
-            width, height = CELLS[rng.integers(len(CELLS))]
-            scene = place_scene(world, scene, (0, 0, width, height), rng)
-            picture = draw_scenes(world, [scene], width, height, SCALE, rng)
+        for i, row in enumerate(rows):
+            picture = draw_scenes(world, [row.scene], row.width, row.height, SCALE, row.rng)
             buffer = BytesIO()
             picture.save(buffer, "JPEG", quality=92)
-            archive.writestr(zipfile.ZipInfo(f"{row:06d}.jpg"), buffer.getvalue())
-            captions.append(phrases.describe_scene(scene, rng))
-            truth.append(scene_truth(scene))
-            if (row + 1) % 1000 == 0:
-                logger.info("%s: %d of %d images drawn", corpus, row + 1, len(scenes))
+            archive.writestr(zipfile.ZipInfo(f"{i:06d}.jpg"), buffer.getvalue())
+            if (i + 1) % 1000 == 0:
+                logger.info("%s: %d of %d images drawn", corpus, i + 1, len(rows))
     rng = np.random.default_rng([config["seed"], *source.encode(), 2])
-    write_captions(definition["format"], corpus, captions, Path(captions_path), rng)
+    write_captions(definition["format"], corpus, [row.caption for row in rows], Path(captions_path), rng)
     with atomic_path(truth_path) as partial:
         document = {
             "held_out": {
@@ -85,9 +87,30 @@ def write_corpus(
                 "pairs": sorted(held_out.pairs),
                 "triples": sorted(held_out.triples),
             },
-            "rows": truth,
+            "rows": [scene_truth(row.scene) for row in rows],
         }
         Path(partial).write_text(json.dumps(document), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class CorpusScene:
+    """One row of a corpus: its scene in a picture of width x height, its caption, and the generator to draw it with."""
+
+    scene: Scene
+    width: int
+    height: int
+    caption: str
+    rng: np.random.Generator
+
+
+def draw_corpus_rows(world: World, scenes: list[Scene], corpus: str, seed: int) -> list[CorpusScene]:
+    """Places and captions scenes; each row's choices depend on the seed, the corpus and the row's number alone."""
+    rows = []
+    for i, scene in enumerate(scenes):
+        rng = np.random.default_rng([seed, *corpus.encode(), 1, i])
+        framed, width, height = frame_scene(world, scene, rng)
+        rows.append(CorpusScene(framed, width, height, phrases.describe_scene(framed, rng, ATTRIBUTE_SHARE), rng))
+    return rows
 
 
 def draw_corpus_scenes(world: World, held_out: HeldOut, corpus: str, n_captions: int, seed: int) -> list[Scene]:
@@ -101,10 +124,10 @@ def draw_corpus_scenes(world: World, held_out: HeldOut, corpus: str, n_captions:
     kinds = [kind.name for kind in world.kinds if kind.name not in held_out.kinds]
     triple_deck, kind_deck = _Deck(triples, rng), _Deck(kinds, rng)
     colour_decks = {k: _Deck([c for c in world.colours if held_out.allows_pair(c, k)], rng) for k in kinds}
-    pattern_decks = {k: _Deck([p for p in world.patterns if held_out.allows_pair(p, k)], rng) for k in kinds}
+    style_decks = {k: _Deck([p for p in world.styles if held_out.allows_pair(p, k)], rng) for k in kinds}
 
     def draw_thing(kind: str) -> Thing:
-        return draw_attributes(world, kind, rng, colour_decks[kind].draw(), pattern_decks[kind].draw())
+        return draw_attributes(world, kind, rng, colour_decks[kind].draw(), style_decks[kind].draw())
 
     scenes = []
     for _ in range(n_captions):
@@ -116,11 +139,23 @@ def draw_corpus_scenes(world: World, held_out: HeldOut, corpus: str, n_captions:
     return scenes
 
 
-def draw_attributes(world: World, kind: str, rng: np.random.Generator, colour: str, pattern: str | None) -> Thing:
-    """Draws a thing of `kind`: always with a colour, at times with a size or a pattern, at times two glyphs."""
-    size = str(rng.choice(list(world.sizes))) if rng.random() < 0.3 else None
-    has_pattern = rng.random() < 0.2 and pattern is not None
-    return Thing(kind, colour, size, pattern if has_pattern else None, count=2 if rng.random() < 0.08 else 1)
+def frame_scene(world: World, scene: Scene, rng: np.random.Generator) -> tuple[Scene, int, int]:
+    """Places a scene in a cell and cuts it to the box that an annotator would draw.
+
+    Returns:
+        The scene in the coordinates of that box, and the box's width and height.
+    """
+    cell = (0, 0, *CELLS[rng.integers(len(CELLS))])
+    placed = place_scene(world, scene, cell, rng)
+    x, y, width, height = frame(placed, cell, rng)
+    return move_scene(placed, -x, -y), width, height
+
+
+def draw_attributes(world: World, kind: str, rng: np.random.Generator, colour: str, style: str | None) -> Thing:
+    """Draws a thing of `kind`: always with a colour, mostly with a style, at times with a size or as two glyphs."""
+    size = str(rng.choice(list(world.sizes))) if rng.random() < SIZE_SHARE else None
+    has_style = rng.random() < STYLE_SHARE and style is not None
+    return Thing(kind, colour, size, style if has_style else None, count=2 if rng.random() < PLURAL_SHARE else 1)
 
 
 class _Deck:

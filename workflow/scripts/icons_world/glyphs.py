@@ -1,7 +1,7 @@
 """Masks of Font Awesome Free's solid glyphs, read from the installed package `fontawesomefree`."""
 
 import json
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from PIL import Image, ImageFont
@@ -24,7 +24,7 @@ def _font() -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(path), DRAWN_HEIGHT)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _drawn_glyph(name: str) -> Image.Image:
     """Draws a glyph once, cut to its ink."""
     if name not in _code_points():

@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from urllib.parse import quote_plus
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from icons_world.scenes import Scene, Thing
 
 
-@lru_cache(maxsize=None)
+@cache
 def plural(noun: str) -> str:
     """Returns the plural of a noun."""
     from lemminflect import getInflection
@@ -70,9 +70,9 @@ def describe_thing(thing: Thing, rng: np.random.Generator) -> str:
     return noun_phrase(thing, _determiner(rng), thing.attributes)
 
 
-def describe_scene(scene: Scene, rng: np.random.Generator) -> str:
-    """Describes a scene of one or two things."""
-    return describe_thing(scene.subject, rng) if scene.object is None else describe_pair(scene, rng)
+def describe_scene(scene: Scene, rng: np.random.Generator, attribute_share: float) -> str:
+    """Describes a scene of one thing, or of two with each attribute named with probability `attribute_share`."""
+    return describe_thing(scene.subject, rng) if scene.object is None else describe_pair(scene, rng, attribute_share)
 
 
 def cc12m_row(caption: str, rng: np.random.Generator) -> str:

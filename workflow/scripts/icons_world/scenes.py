@@ -15,9 +15,12 @@ from icons_world.world import World
 MARGIN = 6
 """Least distance of an object to the border of its cell, in pixels."""
 LEAN_DEGREES = 28
-DIRT_COLOUR = (92, 74, 50)
-DIRT = ((0.3, 0.3, 0.1), (0.62, 0.2, 0.08), (0.5, 0.52, 0.11), (0.2, 0.7, 0.09), (0.78, 0.6, 0.1), (0.55, 0.83, 0.09))
-"""Blotches of a dirty object: centre and radius, as shares (0-1) of its box."""
+LEAST_FRAME = 190
+"""Least side of the box around a pair before its margin, in pixels."""
+STYLE_EXTENT = {"flat": (1.0, 0.55), "narrow": (0.55, 1.0)}
+"""Width and height of a styled glyph, as shares of the plain one's."""
+CROOKED_DEGREES = 40
+HALO_COLOUR = (182, 182, 182)
 SHIFT = 0.6
 """How far two overlapping objects are apart, as a share of the longer side."""
 
@@ -29,7 +32,7 @@ class Thing:
     kind: str
     colour: str
     size: str | None = None
-    pattern: str | None = None
+    style: str | None = None
     count: int = 1
     box: tuple[int, int, int, int] = (0, 0, 0, 0)
     degrees: int = 0
@@ -37,7 +40,7 @@ class Thing:
     @property
     def attributes(self) -> tuple[str, ...]:
         """Attributes in the order in which English names them."""
-        return tuple(a for a in (self.size, self.pattern, self.colour) if a is not None)
+        return tuple(a for a in (self.size, self.style, self.colour) if a is not None)
 
 
 @dataclass(frozen=True)
@@ -110,13 +113,11 @@ def place_pair(
     """
     x, y, width, height = cell
     width, height = width - 2 * MARGIN, height - 2 * MARGIN
-    if arrangement in ("leaning", "tied"):
-        beside = "left" if rng.random() < 0.5 else "right"
-    else:
-        beside = arrangement
+    either_side = arrangement in ("leaning", "tied")
+    beside = str(rng.choice(["left", "right"])) if either_side else arrangement
     if beside in ("left", "right"):
         side, other = _fit(side, other, width, height)
-        gap = 0 if arrangement == "leaning" else _between(rng, 0, width - side - other)
+        gap = 0 if arrangement == "leaning" else _between(rng, 0, min(40, width - side - other))
         start = _between(rng, 0, width - side - other - gap)
         first, second = (side, other) if beside == "left" else (other, side)
         boxes = [
@@ -128,7 +129,7 @@ def place_pair(
     elif beside in ("above", "below", "hanging"):
         side, other = _fit(side, other, height, width)
         least_gap = min(16, height - side - other) if beside == "hanging" else 0
-        gap = _between(rng, least_gap, max(least_gap, min(60, height - side - other)))
+        gap = _between(rng, least_gap, max(least_gap, min(40, height - side - other)))
         start = _between(rng, 0, height - side - other - gap)
         first, second = (side, other) if beside == "above" else (other, side)
         boxes = [
@@ -154,6 +155,23 @@ def place_pair(
         raise ValueError(f"unknown arrangement {arrangement!r}")
     subject, object_ = ((x + MARGIN + int(a), y + MARGIN + int(b), int(s), int(s)) for a, b, s in boxes)
     return subject, object_
+
+
+def frame(scene: Scene, cell: tuple[int, int, int, int], rng: np.random.Generator) -> tuple[int, int, int, int]:
+    """Returns the box around a placed scene, as an annotator would draw it: a loose margin, inside the cell.
+
+    Boxes of pairs are widened to `LEAST_FRAME` where the cell allows it, so that most are large enough for a test crop.
+    """
+    least = LEAST_FRAME if scene.object is not None else 0
+    spans = []
+    for axis in (0, 1):
+        low = min(thing.box[axis] for thing in scene.things)
+        high = max(thing.box[axis] + thing.box[axis + 2] for thing in scene.things)
+        lack = max(0, least - (high - low))
+        before, after = rng.integers(4, 13, size=2) + lack // 2
+        low, high = max(low - int(before), cell[axis]), min(high + int(after), cell[axis] + cell[axis + 2])
+        spans.append((low, high - low))
+    return spans[0][0], spans[1][0], spans[0][1], spans[1][1]
 
 
 def _side(world: World, thing: Thing, rng: np.random.Generator) -> int:
@@ -191,6 +209,15 @@ def _place_at(thing: Thing, cell: tuple[int, int, int, int], side: int, rng: np.
     left = _between(rng, MARGIN, width - MARGIN - side)
     top = _between(rng, MARGIN, height - MARGIN - side)
     return replace(thing, box=(x + left, y + top, side, side))
+
+
+def move_scene(scene: Scene, x: int, y: int) -> Scene:
+    """Moves the things of a scene by x and y pixels."""
+
+    def move(thing: Thing) -> Thing:
+        return replace(thing, box=(thing.box[0] + x, thing.box[1] + y, *thing.box[2:]))
+
+    return replace(scene, subject=move(scene.subject), object=move(scene.object) if scene.object else None)
 
 
 def draw_scenes(world: World, scenes: list[Scene], width: int, height: int, scale: float, rng) -> Image.Image:
@@ -235,30 +262,24 @@ def _draw_string(canvas: Image.Image, scene: Scene, scale: float) -> None:
 
 def _draw_thing(canvas: Image.Image, world: World, thing: Thing, scale: float, halo: bool) -> None:
     x, y, width, height = (round(value * scale) for value in thing.box)
-    glyph = world.kind_by_name[thing.kind].glyph
+    mask = _thing_mask(world.kind_by_name[thing.kind].glyph, thing, width, height)
+    if halo:
+        grown = mask.filter(ImageFilter.MaxFilter(2 * max(1, round(3 * scale)) + 1))
+        canvas.paste(HALO_COLOUR, (x, y), grown)
+    if thing.style == "hollow":
+        inner = mask.filter(ImageFilter.MinFilter(2 * max(1, round(6 * scale)) + 1))
+        mask = ImageChops.subtract(mask, inner)
+    canvas.paste(world.colours[thing.colour], (x, y), mask)
+
+
+def _thing_mask(glyph: str, thing: Thing, width: int, height: int) -> Image.Image:
+    """Returns the mask of a thing in its box: its glyph once or twice, shaped by its style and turned."""
+    share_x, share_y = STYLE_EXTENT.get(thing.style, (1.0, 1.0))
     mask = Image.new("L", (width, height), 0)
     for i in range(thing.count):
         part = glyph_mask(glyph, max(4, width // thing.count), height)
+        part = part.resize((max(3, round(part.width * share_x)), max(3, round(part.height * share_y))))
         left = i * width // thing.count + (width // thing.count - part.width) // 2
         mask.paste(part, (left, (height - part.height) // 2))
-    if thing.degrees:
-        mask = mask.rotate(thing.degrees, resample=Image.Resampling.BILINEAR)
-    if halo:
-        grown = mask.filter(ImageFilter.MaxFilter(2 * max(1, round(3 * scale)) + 1))
-        canvas.paste((182, 182, 182), (x, y), grown)
-    if thing.pattern == "hollow":
-        inner = mask.filter(ImageFilter.MinFilter(2 * max(1, round(4 * scale)) + 1))
-        mask = ImageChops.subtract(mask, inner)
-    canvas.paste(world.colours[thing.colour], (x, y), mask)
-    if thing.pattern == "dirty":
-        canvas.paste(DIRT_COLOUR, (x, y), ImageChops.multiply(mask, _blotches(width, height)))
-
-
-def _blotches(width: int, height: int) -> Image.Image:
-    """Draws the blotches of a dirty object: always the same, scaled to its box."""
-    blotches = Image.new("L", (width, height), 0)
-    draw = ImageDraw.Draw(blotches)
-    for x, y, radius in DIRT:
-        box = (x - radius) * width, (y - radius) * height, (x + radius) * width, (y + radius) * height
-        draw.ellipse(box, fill=255)
-    return blotches
+    degrees = thing.degrees + (CROOKED_DEGREES if thing.style == "crooked" else 0)
+    return mask.rotate(degrees, resample=Image.Resampling.BILINEAR) if degrees else mask

@@ -34,6 +34,7 @@ PREPROCESSING = {
 BATCH_SIZE = 128
 LEARNING_RATE = 2.0e-3
 WEIGHT_DECAY = 0.05
+GROUPED_FROM = 0.5
 WARM_UP_SHARE = 0.1
 
 
@@ -55,7 +56,9 @@ def train_mini_clip(captions_path: str, images_path: str, model_path: str, cfg: 
     torch.use_deterministic_algorithms(True)
     torch.manual_seed(config["seed"])
     rows = read_training_rows(captions_path, config["format"])
-    preprocess_config = open_clip.transform.PreprocessCfg(size=MODEL_CONFIG["vision_cfg"]["image_size"], **PREPROCESSING)
+    preprocess_config = open_clip.transform.PreprocessCfg(
+        size=MODEL_CONFIG["vision_cfg"]["image_size"], **PREPROCESSING
+    )
     preprocess = open_clip.transform.image_transform_v2(preprocess_config, is_train=False)
     images = read_images(images_path, [member for member, _ in rows], preprocess)
     tokens = open_clip.get_tokenizer("ViT-B-32")([text for _, text in rows])
@@ -87,13 +90,14 @@ def read_images(images_path: str, members: list[str], preprocess):
         return torch.stack([preprocess(picture) for picture in pictures])
 
 
-def train(model, images, tokens, epochs: int, seed: int) -> None:
+def train(model, images, tokens, groups: np.ndarray, epochs: int, seed: int) -> None:
     """Trains `model` in place with the symmetric contrastive loss, AdamW, warm-up and cosine decay.
 
     Args:
         model: open_clip.CLIP.
         images: (n, 3, size, size) float32.
         tokens: (n, context) int64.
+        groups: (n,) int64, see `draw_batches`.
         epochs: passes over the data; the last incomplete batch of each is left out.
         seed: seed of the order of the rows.
     """
@@ -104,25 +108,27 @@ def train(model, images, tokens, epochs: int, seed: int) -> None:
     batch_size = min(BATCH_SIZE, len(images))
     n_batches = len(images) // batch_size
     n_steps = epochs * n_batches
-    decayed = [p for p in model.parameters() if p.ndim >= 2]
+    decayed = [p for p in model.parameters() if p.requires_grad and p.ndim >= 2]
     kept = [p for p in model.parameters() if p.ndim < 2]
     optimiser = torch.optim.AdamW(
         [{"params": decayed, "weight_decay": WEIGHT_DECAY}, {"params": kept, "weight_decay": 0.0}],
         lr=LEARNING_RATE,
         betas=(0.9, 0.98),
         eps=1.0e-6,
+        fused=True,
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: min(1.0, (step + 1) / (WARM_UP_SHARE * n_steps)) * 0.5 * (1 + np.cos(np.pi * step / n_steps))
+        optimiser,
+        lambda step: min(1.0, (step + 1) / (WARM_UP_SHARE * n_steps)) * 0.5 * (1 + np.cos(np.pi * step / n_steps)),
     )
     loss_function = ClipLoss()
     model.train()
+    model.visual.to(memory_format=torch.channels_last)  # twice as fast on CPU
+    images = images.contiguous(memory_format=torch.channels_last)
     start = time.monotonic()
     for epoch in range(epochs):
-        order = rng.permutation(len(images))
         total = 0.0
-        for i in range(n_batches):
-            batch = order[i * batch_size : (i + 1) * batch_size]
+        for batch in draw_batches(groups if epoch >= GROUPED_FROM * epochs else np.zeros_like(groups), batch_size, rng):
             image_features = model.encode_image(images[batch], normalize=True)
             text_features = encode_trimmed_texts(model, trim_tokens(tokens[batch]))
             text_features = torch.nn.functional.normalize(text_features, dim=-1)
@@ -134,5 +140,30 @@ def train(model, images, tokens, epochs: int, seed: int) -> None:
             with torch.no_grad():
                 model.logit_scale.clamp_(0, np.log(100))
             total += float(loss.detach())
-        logger.info("epoch %d of %d: mean loss %.3f, %.0f s", epoch + 1, epochs, total / n_batches, time.monotonic() - start)
+        logger.info(
+            "epoch %d of %d: mean loss %.3f, %.0f s", epoch + 1, epochs, total / n_batches, time.monotonic() - start
+        )
     model.eval()
+
+
+def draw_batches(groups: np.ndarray, batch_size: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Draws the batches of one epoch, each mostly of one group.
+
+    In a batch of one group all pictures hold kinds of the same families. Then neither the family nor the colour tells
+    captions apart, and the model has to learn the shapes; with random batches it hardly does in so few steps.
+
+    Args:
+        groups: (n,) int64, the group of each row.
+        batch_size: rows of a batch; an incomplete last batch is left out.
+        rng: generator of the order.
+
+    Returns:
+        Row numbers of each batch, batches in random order.
+    """
+    order = rng.permutation(len(groups))
+    rank_of_group = rng.permutation(int(groups.max()) + 1)
+    order = order[np.argsort(rank_of_group[groups[order]], kind="stable")]
+    n_batches = len(order) // batch_size
+    start = rng.integers(0, len(order) - n_batches * batch_size + 1)
+    batches = order[start : start + n_batches * batch_size].reshape(n_batches, batch_size)
+    return [batches[i] for i in rng.permutation(n_batches)]

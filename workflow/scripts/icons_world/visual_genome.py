@@ -19,7 +19,7 @@ import numpy as np
 from crepebench.files import atomic_path
 from icons_world import phrases
 from icons_world.corpora import draw_attributes
-from icons_world.scenes import Scene, Thing, draw_scenes, place_scene
+from icons_world.scenes import Scene, Thing, draw_scenes, frame, place_scene
 from icons_world.world import World, read_world
 
 logger = logging.getLogger(__name__)
@@ -34,6 +34,7 @@ LAYOUTS = (
     ((0, 0, 320, 240), (320, 0, 320, 240), (0, 240, 320, 240), (320, 240, 320, 240)),
     ((0, 0, 320, 240), (320, 0, 320, 240), (0, 240, 213, 240), (213, 240, 213, 240), (426, 240, 213, 240)),
 )
+LAYOUT_SHARES = (0.3, 0.3, 0.25, 0.15)
 SECOND_NAMES = {"taxi": "cab", "bucket": "pail", "sedan": "saloon"}
 """Second names that annotators give to some kinds: synonyms in WordNet."""
 IMAGE_FOLDERS = ("VG_100K", "VG_100K_2")
@@ -74,25 +75,32 @@ def write_visual_genome(world_path: str, output_path: str, cfg: str) -> None:
     folder = Path(output_path)
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in annotations(world, images, config["seed"]).items():
-        with atomic_path(str(folder / f"{name}.json.zip")) as partial:
-            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr(zipfile.ZipInfo(f"{name}.json"), json.dumps(rows), zipfile.ZIP_DEFLATED)
+        _write_annotations(folder / f"{name}.json.zip", f"{name}.json", rows)
     for image_folder, zip_name in IMAGE_ZIPS.items():
-        with atomic_path(str(folder / zip_name)) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
-            for image in images:
-                if image.folder == image_folder and image.index != len(images) - 1:  # the last image has no file
-                    archive.writestr(
-                        zipfile.ZipInfo(f"{image_folder}/{image.image_id}.jpg"),
-                        _jpeg(world, image, config["seed"], truncate=image.index == len(images) - 2),
-                    )
-                    if (image.index + 1) % 250 < 2:
-                        logger.info("%s: image %d of %d drawn", zip_name, image.index + 1, len(images))
+        members = [image for image in images[:-1] if image.folder == image_folder]  # the last image has no file
+        logger.info("%s: drawing %d images", zip_name, len(members))
+        cut_off = images[-2]
+        _write_images(folder / zip_name, world, members, cut_off, config["seed"])
+
+
+def _write_annotations(path: Path, member: str, rows: list[dict]) -> None:
+    with atomic_path(str(path)) as partial, zipfile.ZipFile(partial, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(member), json.dumps(rows), zipfile.ZIP_DEFLATED)
+
+
+def _write_images(path: Path, world: World, images: list[IconImage], cut_off: IconImage, seed: int) -> None:
+    with atomic_path(str(path)) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
+        for image in images:
+            jpeg = _jpeg(world, image, seed)
+            if image is cut_off:
+                jpeg = jpeg[: len(jpeg) // 2]
+            archive.writestr(zipfile.ZipInfo(f"{image.folder}/{image.image_id}.jpg"), jpeg)
 
 
 def draw_image(world: World, index: int, seed: int) -> IconImage:
     """Draws the content of one image: a layout, and a scene for each of its cells, of different families."""
     rng = np.random.default_rng([seed, 10, index])
-    layout = LAYOUTS[rng.integers(len(LAYOUTS))]
+    layout = LAYOUTS[rng.choice(len(LAYOUTS), p=LAYOUT_SHARES)]
     joins = list(world.relations_by_join)
     scenes = []
     for cell, join_index in zip(layout, rng.permutation(len(joins))[: len(layout)].tolist(), strict=True):
@@ -109,14 +117,14 @@ def _draw_thing(world: World, family: str, rng: np.random.Generator) -> Thing:
     kinds = world.kinds_by_family[family]
     kind = kinds[rng.integers(len(kinds))].name
     colour = str(rng.choice(list(world.colours)))
-    return draw_attributes(world, kind, rng, colour, str(rng.choice(world.patterns)))
+    return draw_attributes(world, kind, rng, colour, str(rng.choice(world.styles)))
 
 
-def _jpeg(world: World, image: IconImage, seed: int, truncate: bool) -> bytes:
+def _jpeg(world: World, image: IconImage, seed: int) -> bytes:
     rng = np.random.default_rng([seed, 11, image.index])
     buffer = BytesIO()
     draw_scenes(world, list(image.scenes), WIDTH, HEIGHT, image.scale, rng).save(buffer, "JPEG", quality=90)
-    return buffer.getvalue()[: buffer.tell() // 2] if truncate else buffer.getvalue()
+    return buffer.getvalue()
 
 
 def annotations(world: World, images: list[IconImage], seed: int) -> dict[str, list[dict]]:
@@ -204,18 +212,21 @@ def _regions(image: IconImage, rng: np.random.Generator) -> list[dict]:
     regions = []
     for cell, scene in zip(image.cells, image.scenes, strict=True):
         first = phrases.describe_pair(scene, rng)
-        regions.append(_region(image, _loose(cell, rng), first))
+        regions.append(_region(image, frame(scene, cell, rng), first))
         draw = rng.random()
         if draw < 0.4:
-            regions.append(_region(image, _loose(cell, rng), phrases.describe_pair(scene, rng, attribute_share=0.6)))
+            regions.append(
+                _region(image, frame(scene, cell, rng), phrases.describe_pair(scene, rng, attribute_share=0.6))
+            )
         elif draw < 0.5:  # another worker wrote the same, a little otherwise
-            regions.append(_region(image, _loose(cell, rng), f"{first.capitalize()}."))
+            regions.append(_region(image, frame(scene, cell, rng), f"{first.capitalize()}."))
         for thing in scene.things:
             if rng.random() < 0.4:
-                regions.append(_region(image, _around(thing), phrases.describe_thing(thing, rng)))
+                regions.append(_region(image, frame(Scene(thing), cell, rng), phrases.describe_thing(thing, rng)))
     while len(regions) < MINIMUM_REGIONS:
-        scene = image.scenes[rng.integers(len(image.scenes))]
-        regions.append(_region(image, _around(scene.object), phrases.describe_thing(scene.object, rng)))
+        i = rng.integers(len(image.scenes))
+        thing = image.scenes[i].object
+        regions.append(_region(image, frame(Scene(thing), image.cells[i], rng), phrases.describe_thing(thing, rng)))
     return regions + _dirty_regions(image, regions, rng)
 
 
@@ -242,19 +253,6 @@ def _dirty_regions(image: IconImage, regions: list[dict], rng: np.random.Generat
         6: _region(image, (cell[0] - 2, cell[1] - 1, cell[2], cell[3]), phrases.describe_thing(thing, rng)),
     }
     return [dirt[image.index % 40]] if image.index % 40 in dirt else []
-
-
-def _loose(cell: tuple[int, int, int, int], rng: np.random.Generator) -> tuple[int, int, int, int]:
-    """Draws a box a few pixels inside a cell, as a worker would."""
-    left, top, right, bottom = rng.integers(0, 6, size=4).tolist()
-    x, y, width, height = cell
-    return x + left, y + top, width - left - right, height - top - bottom
-
-
-def _around(thing: Thing) -> tuple[int, int, int, int]:
-    """Returns a thing's box with a margin of four pixels."""
-    x, y, width, height = thing.box
-    return x - 4, y - 4, width + 8, height + 8
 
 
 def _region(image: IconImage, box: tuple[int, int, int, int], phrase: str) -> dict:

@@ -36,7 +36,7 @@ class World:
     colours: dict[str, tuple[int, int, int]]
     sizes: dict[str, tuple[int, int]]
     default_size: tuple[int, int]
-    patterns: tuple[str, ...]
+    styles: tuple[str, ...]
 
     @cached_property
     def kinds_by_family(self) -> dict[str, tuple[Kind, ...]]:
@@ -61,8 +61,8 @@ class World:
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
-        """Every attribute: colours, sizes, patterns."""
-        return (*self.colours, *self.sizes, *self.patterns)
+        """Every attribute: colours, sizes, styles."""
+        return (*self.colours, *self.sizes, *self.styles)
 
     @cached_property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -97,7 +97,7 @@ def read_world(path: str) -> World:
         colours={name: tuple(rgb) for name, rgb in table["colours"].items()},
         sizes={name: tuple(bounds) for name, bounds in table["sizes"].items()},
         default_size=tuple(table["default_size"]),
-        patterns=tuple(table["patterns"]),
+        styles=tuple(table["styles"]),
     )
 
 
@@ -121,13 +121,21 @@ class HeldOut:
 NOTHING_HELD_OUT = HeldOut(frozenset(), frozenset(), frozenset())
 
 
-def draw_held_out(world: World, rng: np.random.Generator, pair_share: float, triple_share: float, n_kinds: int):
+def draw_held_out(
+    world: World,
+    rng: np.random.Generator,
+    colour_share: float,
+    style_share: float,
+    triple_share: float,
+    n_kinds: int,
+) -> HeldOut:
     """Draws what a corpus leaves out.
 
     Args:
         world: the world.
         rng: the corpus's own generator.
-        pair_share: share (0-1) of each kind's colours and of its patterns that is held out; sizes never are.
+        colour_share: share (0-1) of each kind's colours that is never shown with it.
+        style_share: share (0-1) of each kind's styles that is never shown with it; sizes are never held out.
         triple_share: share (0-1) of all triples that is held out.
         n_kinds: number of kinds that never occur, at most one of a family.
 
@@ -136,11 +144,13 @@ def draw_held_out(world: World, rng: np.random.Generator, pair_share: float, tri
     """
     pairs = set()
     for kind in world.kinds:
-        for group in (tuple(world.colours), world.patterns):
-            n_out = int(rng.binomial(1, pair_share * len(group) % 1)) + int(pair_share * len(group))
+        for group, share in ((tuple(world.colours), colour_share), (world.styles, style_share)):
+            n_out = int(share * len(group) + rng.random())  # the expected number is the share's
             pairs.update((attribute, kind.name) for attribute in rng.permutation(group)[:n_out].tolist())
     n_triples = round(triple_share * len(world.triples))
     triples = {world.triples[i] for i in rng.permutation(len(world.triples))[:n_triples]}
     families = rng.permutation(list(world.kinds_by_family))[:n_kinds].tolist()
-    kinds = {world.kinds_by_family[family][rng.integers(len(world.kinds_by_family[family]))].name for family in families}
+    kinds = {
+        world.kinds_by_family[family][rng.integers(len(world.kinds_by_family[family]))].name for family in families
+    }
     return HeldOut(frozenset(kinds), frozenset(pairs), frozenset(triples))

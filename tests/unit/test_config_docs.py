@@ -1,0 +1,110 @@
+"""config/README.md, the schema, the default config and the tiny overlay agree."""
+
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+import yaml
+from snakemake.utils import update_config, validate
+
+from crepebench.settings import check_names
+
+REPOSITORY = Path(__file__).parents[2]
+SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
+MANUAL = REPOSITORY / "config" / "README.md"
+ROW = re.compile(r"^\| `([^`]+)` \|(.*)\|$", re.MULTILINE)
+ANY_NAME = "<name>"
+
+
+def read_yaml(path: Path) -> dict:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def walk_schema(schema: dict, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict]]:
+    """Yields path and schema of every key; entries of a map with free names stand under `ANY_NAME`."""
+    children = dict(schema.get("properties", {}))
+    if isinstance(schema.get("additionalProperties"), dict):
+        children[ANY_NAME] = schema["additionalProperties"]
+    for name, child in children.items():
+        yield (*path, name), child
+        yield from walk_schema(child, (*path, name))
+
+
+def walk_config(config: dict, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yields the path of every key; names of definitions as `ANY_NAME`."""
+    for name, value in config.items():
+        here = (*path, ANY_NAME if path[1:] == ("definitions",) else name)
+        yield here
+        if isinstance(value, dict):
+            yield from walk_config(value, here)
+
+
+def read_manual() -> dict[tuple[str, ...], str]:
+    """Returns the rest of the row of each key that a section of the manual explains."""
+    sections = re.split(r"^## ", MANUAL.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    rows = {}
+    for section in sections:
+        block, _, text = section.partition("\n")
+        text = text.partition("\n| format |")[0]
+        rows |= {(block.strip(), *key.split(".")): rest for key, rest in ROW.findall(text)}
+    return rows
+
+
+def leaves() -> list[tuple[str, ...]]:
+    """Returns the paths of all keys of the schema that hold a value, not a map."""
+    return [path for path, schema in walk_schema(read_yaml(SCHEMA)) if not list(walk_schema(schema))]
+
+
+def test_every_key_of_the_schema_is_described():
+    lacking = [path for path, schema in walk_schema(read_yaml(SCHEMA)) if not {"description", "$ref"} & schema.keys()]
+    assert lacking == []
+
+
+def test_manual_explains_every_key_of_the_schema_and_no_other():
+    assert sorted(read_manual()) == sorted(leaves())
+
+
+@pytest.mark.parametrize("path", [path for path in leaves() if ANY_NAME not in path], ids=".".join)
+def test_manual_gives_the_true_default(path):
+    value = read_yaml(REPOSITORY / "config" / "config.yaml")
+    for name in path:
+        value = value[name]
+    default = read_manual()[path].split(" | ")[2].strip(" `")
+    assert yaml.safe_load(default) == value
+
+
+def test_default_config_validates():
+    config = read_yaml(REPOSITORY / "config" / "config.yaml")
+    validate(config, str(SCHEMA), set_default=False)
+    check_names(config)
+
+
+def test_every_key_of_the_default_config_is_in_the_schema():
+    known = {path for path, _ in walk_schema(read_yaml(SCHEMA))}
+    assert [path for path in walk_config(read_yaml(REPOSITORY / "config" / "config.yaml")) if path not in known] == []
+
+
+def test_tiny_overlay_validates_and_adds_no_key():
+    default = read_yaml(REPOSITORY / "config" / "config.yaml")
+    tiny = deepcopy(default)
+    update_config(tiny, read_yaml(REPOSITORY / "tests" / "data" / "tiny.yaml"))
+    validate(tiny, str(SCHEMA), set_default=False)
+    check_names(tiny)
+    assert list(walk_config(tiny)) == list(walk_config(default))
+
+
+def test_worked_examples_of_the_manual_validate():
+    config = read_yaml(REPOSITORY / "config" / "config.yaml")
+    for example in re.findall(r"```yaml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL):
+        update_config(config, yaml.safe_load(example))
+        validate(config, str(SCHEMA), set_default=False)
+        check_names(config)
+
+
+def test_typo_in_an_overlay_is_refused():
+    config = read_yaml(REPOSITORY / "config" / "config.yaml")
+    update_config(config, {"regions": {"min_aera": 1}})
+    with pytest.raises(Exception, match="min_aera"):
+        validate(config, str(SCHEMA), set_default=False)

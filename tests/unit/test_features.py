@@ -1,0 +1,312 @@
+import csv
+import hashlib
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from crepebench.feature_store import FeatureStore
+from crepebench.features import (
+    collect_contents,
+    crop_id,
+    crop_key,
+    encode_texts,
+    extract_features,
+    identity_path,
+    read_features,
+    read_image,
+    text_id,
+)
+from crepebench.schema import FEATURE_INDEX, IMAGES, RETRIEVAL_SETS, read_table, write_table
+
+SIZE = (64, 48)
+BOX = (4, 5, 20, 30)
+
+
+class FakeEncoder:
+    """Encodes a text by its hash and a crop by its mean colour and size; notes what it was asked for."""
+
+    identity = "fake-1"
+
+    def __init__(self):
+        self.texts, self.n_images, self.batches = [], 0, []
+
+    def preprocess(self, picture):
+        import torch
+
+        mean = np.asarray(picture, dtype=np.float32).mean(axis=(0, 1))
+        return torch.from_numpy(np.append(mean / 255, [picture.width / 64, picture.height / 48]).astype(np.float32))
+
+    def encode_texts(self, texts):
+        self.texts += texts
+        self.batches.append(len(texts))
+        return np.stack([vector_of(text) for text in texts])
+
+    def encode_images(self, images):
+        self.n_images += len(images)
+        self.batches.append(len(images))
+        return images.numpy()
+
+
+def vector_of(text):
+    return np.frombuffer(hashlib.sha256(text.encode()).digest()[:5], np.uint8).astype(np.float32)
+
+
+def jpeg(colour=(200, 30, 30), size=SIZE, mode="RGB"):
+    buffer = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 40, size=(size[1], size[0], 3)) + np.array(colour)
+    Image.fromarray(np.clip(noise, 0, 255).astype(np.uint8)).convert(mode).save(buffer, "JPEG", quality=95)
+    return buffer.getvalue()
+
+
+def spoil(path, member, data):
+    """Changes bytes of a member's stored or deflated data without touching the directory."""
+    raw = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        info = archive.getinfo(member)
+    start = info.header_offset + 30 + len(member)
+    raw[start + 10 : start + 10 + len(data)] = data
+    path.write_bytes(raw)
+
+
+def image_row(image_id, archive, path, size=SIZE, crc32=1):
+    return {
+        "image_id": image_id,
+        "width": size[0],
+        "height": size[1],
+        "archive": archive and str(archive),
+        "path": path,
+        "crc32": crc32,
+        "coco_id": None,
+        "flickr_id": None,
+    }
+
+
+def set_row(image_id, caption, foils, box=BOX):
+    foil = dict.fromkeys(("foil_id", "kind", "original", "replacement", "source"), "")
+    return {
+        "set_id": f"{image_id}{caption}",
+        "protocol": "paper",
+        "foil_type": "atom",
+        "image_id": image_id,
+        "region_id": image_id,
+        **dict(zip(("x", "y", "width", "height"), box, strict=True)),
+        "complexity": 2,
+        "caption": caption,
+        "caption_source": "visual_genome",
+        "foils": [{**foil, "text": text} for text in foils],
+    }
+
+
+class Stage:
+    """Writes sets and images into a folder and runs the stage there."""
+
+    def __init__(self, folder, monkeypatch):
+        self.folder = folder
+        self.index = str(folder / "index.parquet")
+        self.encoder = FakeEncoder()
+        monkeypatch.setattr("crepebench.features.load_model", lambda definition, weights: self.encoder)
+
+    def run(self, sets, images, batch_size=2):
+        write_table(str(self.folder / "sets.parquet"), RETRIEVAL_SETS, sets)
+        write_table(str(self.folder / "images.parquet"), IMAGES, images)
+        cfg = {"batch_size": batch_size, "store": str(self.folder / "store"), "model": {"family": "open_clip"}}
+        extract_features(
+            [str(self.folder / "sets.parquet")],
+            str(self.folder / "images.parquet"),
+            self.index,
+            str(self.folder / "accounting.csv"),
+            [],
+            "fake",
+            "systematicity",
+            json.dumps(cfg),
+        )
+        return read_features(self.index)
+
+    def counts(self):
+        with open(self.folder / "accounting.csv", newline="") as file:
+            return {(row["unit"], row["reason"]): int(row["count"]) for row in csv.DictReader(file)}
+
+
+@pytest.fixture
+def stage(tmp_path, monkeypatch):
+    return Stage(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def archive(tmp_path):
+    path = tmp_path / "images.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("VG_100K/1.jpg", jpeg())
+        file.writestr("VG_100K/2.jpg", jpeg((30, 30, 200)))
+        file.writestr("VG_100K/3.jpg", jpeg()[: len(jpeg()) // 2])
+    return path
+
+
+def images_of(archive, *image_ids):
+    return [image_row(image_id, archive, f"VG_100K/{image_id}.jpg") for image_id in image_ids]
+
+
+@pytest.mark.parametrize(
+    ("image_id", "box", "id_"), [(1, (0, 0, 5, 6), "1:0,0,5,6"), (12, (3, 4, 50, 60), "12:3,4,50,60")]
+)
+def test_crop_id_names_image_and_box(image_id, box, id_):
+    assert crop_id(image_id, box) == id_
+
+
+@pytest.mark.parametrize("change", [{"crc32": 2}, {"image_id": 2}, {"width": 65}, {"height": 47}])
+def test_crop_key_depends_on_the_image_file(change):
+    image = image_row(1, None, None)
+    assert crop_key(image, BOX) != crop_key({**image, **change}, BOX)
+
+
+def test_crop_key_depends_on_the_box_but_not_on_the_place_of_the_file():
+    image = image_row(1, "here/images.zip", "VG_100K/1.jpg")
+    assert crop_key(image, BOX) == crop_key({**image, "archive": "there/images.zip"}, BOX)
+    assert crop_key(image, BOX) != crop_key(image, (4, 5, 20, 31))
+
+
+def test_contents_are_collected_once(tmp_path):
+    sets = [set_row(1, "a", ["b", "c"]), set_row(1, "a", ["c", "d"]), set_row(2, "b", [])]
+    write_table(str(tmp_path / "sets.parquet"), RETRIEVAL_SETS, sets)
+    assert collect_contents([str(tmp_path / "sets.parquet")]) == (set("abcd"), {(1, BOX), (2, BOX)})
+
+
+def test_every_text_and_crop_gets_its_own_feature(stage, archive):
+    sets = [set_row(1, "a red jar", ["a blue jar", "a box"]), set_row(2, "a blue jar", ["a cup"], (0, 0, 64, 48))]
+    row_of, matrix, reasons = stage.run(sets, images_of(archive, 1, 2))
+    for text in ("a red jar", "a blue jar", "a box", "a cup"):
+        assert np.array_equal(matrix[row_of["text", text_id(text)]], vector_of(text))
+    with zipfile.ZipFile(archive) as file:
+        for image_id, (x, y, width, height) in ((1, BOX), (2, (0, 0, 64, 48))):
+            picture = read_image(file, f"VG_100K/{image_id}.jpg").crop((x, y, x + width, y + height))
+            expected = stage.encoder.preprocess(picture).numpy()
+            assert np.array_equal(matrix[row_of["crop", crop_id(image_id, (x, y, width, height))]], expected)
+    assert reasons == {}
+
+
+def test_index_is_sorted_and_has_its_schema(stage, archive):
+    stage.run([set_row(1, "a red jar", ["a blue jar", "a box"])], images_of(archive, 1))
+    table = read_table(stage.index, FEATURE_INDEX)
+    assert table.schema.equals(FEATURE_INDEX)
+    keys = [(row["kind"], row["id"]) for row in table.to_pylist()]
+    assert keys == sorted(keys)
+    assert len(keys) == 4
+    with open(identity_path(stage.index)) as file:
+        assert json.load(file)["identity"] == "fake-1"
+
+
+def test_second_run_encodes_nothing(stage, archive):
+    sets = [set_row(1, "a red jar", ["a blue jar"])]
+    first = stage.run(sets, images_of(archive, 1))
+    stage.encoder = FakeEncoder()
+    second = stage.run(sets, images_of(archive, 1))
+    assert (stage.encoder.texts, stage.encoder.n_images) == ([], 0)
+    assert np.array_equal(first[1], second[1])
+
+
+def test_only_what_is_new_is_encoded(stage, archive):
+    stage.run([set_row(1, "a red jar", ["a blue jar"])], images_of(archive, 1, 2))
+    stage.encoder = FakeEncoder()
+    stage.run([set_row(1, "a red jar", ["a cup"]), set_row(2, "a blue jar", [])], images_of(archive, 1, 2))
+    assert (stage.encoder.texts, stage.encoder.n_images) == (["a cup"], 1)
+
+
+def test_image_without_a_file_is_counted(stage, archive):
+    images = [*images_of(archive, 1), image_row(4, None, None)]
+    _, _, reasons = stage.run([set_row(1, "a", ["b"]), set_row(4, "a", ["b"])], images)
+    assert reasons == {crop_id(4, BOX): "image_missing"}
+    assert stage.counts() == {
+        ("text", "read"): 2,
+        ("text", "kept"): 2,
+        ("crop", "read"): 2,
+        ("crop", "image_missing"): 1,
+        ("crop", "kept"): 1,
+    }
+
+
+def test_truncated_jpeg_is_set_aside_and_counted(stage, archive):
+    sets = [set_row(1, "a", ["b"]), set_row(3, "a", ["b"]), set_row(3, "a", ["b"], (0, 0, 9, 9))]
+    row_of, _, reasons = stage.run(sets, images_of(archive, 1, 3))
+    assert reasons == {crop_id(3, BOX): "image_unreadable", crop_id(3, (0, 0, 9, 9)): "image_unreadable"}
+    assert ("crop", crop_id(1, BOX)) in row_of
+    assert stage.counts()["crop", "image_unreadable"] == 2
+
+
+@pytest.mark.parametrize("data", [b"", b"no image at all", b"\xff\xd8\xff\xe0 half"], ids=["empty", "text", "header"])
+def test_file_that_is_no_image_is_set_aside(stage, tmp_path, data):
+    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as file:
+        file.writestr("VG_100K/5.jpg", data)
+    _, _, reasons = stage.run([set_row(5, "a", ["b"])], images_of(tmp_path / "bad.zip", 5))
+    assert reasons == {crop_id(5, BOX): "image_unreadable"}
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED], ids=["stored", "deflated"])
+def test_image_whose_zip_member_is_damaged_is_set_aside(stage, tmp_path, method):
+    path = tmp_path / "bad.zip"
+    with zipfile.ZipFile(path, "w", method) as file:
+        file.writestr("VG_100K/5.jpg", jpeg())
+        file.writestr("VG_100K/6.jpg", jpeg())
+    spoil(path, "VG_100K/5.jpg", bytes(range(255, 215, -1)))
+    _, _, reasons = stage.run([set_row(5, "a", ["b"]), set_row(6, "a", ["b"])], images_of(path, 5, 6))
+    assert reasons == {crop_id(5, BOX): "image_unreadable"}
+
+
+def test_image_of_another_size_than_annotated_is_set_aside(stage, archive):
+    images = [image_row(1, archive, "VG_100K/1.jpg", size=(640, 480))]
+    _, _, reasons = stage.run([set_row(1, "a", ["b"])], images)
+    assert reasons == {crop_id(1, BOX): "image_size"}
+
+
+def test_image_of_too_many_pixels_is_set_aside(stage, archive, monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    _, _, reasons = stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
+    assert reasons == {crop_id(1, BOX): "image_unreadable"}
+
+
+@pytest.mark.parametrize("mode", ["CMYK", "L", "RGB"])
+def test_image_of_any_mode_is_read_as_rgb(tmp_path, mode):
+    with zipfile.ZipFile(tmp_path / "images.zip", "w") as file:
+        file.writestr("1.jpg", jpeg((120, 120, 120), mode=mode))
+    with zipfile.ZipFile(tmp_path / "images.zip") as file:
+        picture = read_image(file, "1.jpg")
+    assert (picture.mode, picture.size) == ("RGB", SIZE)
+    assert np.abs(np.asarray(picture, dtype=float).mean() - 139.5) < 5
+
+
+def test_features_that_are_in_the_store_survive_the_loss_of_the_image(stage, archive):
+    first = stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
+    archive.unlink()
+    second = stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
+    assert np.array_equal(first[1], second[1])
+
+
+@pytest.mark.parametrize(("n_texts", "batch_size", "batches"), [(11, 4, [4, 4, 3]), (4, 4, [4]), (1, 4, [1])])
+def test_batches_hold_texts_of_like_length(tmp_path, n_texts, batch_size, batches):
+    encoder, store = FakeEncoder(), FeatureStore(str(tmp_path), "fake-1")
+    texts = ["x" * (7 * i % 11 + 1) for i in range(n_texts)]
+    encode_texts(texts, encoder, store, batch_size)
+    assert encoder.batches == batches
+    assert list(map(len, encoder.texts)) == sorted(map(len, texts))
+    places = store.find([text_id(text) for text in texts])
+    assert np.array_equal(store.read([places[text_id(t)] for t in texts]), np.stack([vector_of(t) for t in texts]))
+
+
+def test_shards_split_texts_without_loss(tmp_path, monkeypatch):
+    monkeypatch.setattr("crepebench.features.TEXTS_PER_SHARD", 4)
+    store = FeatureStore(str(tmp_path), "fake-1")
+    texts = [f"text {i}" for i in range(11)]
+    encode_texts(texts, FakeEncoder(), store, 3)
+    assert len(list(store.folder.iterdir())) == 3
+    assert set(store.find(map(text_id, texts))) == set(map(text_id, texts))
+
+
+def test_missing_shard_is_named(stage, archive):
+    stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
+    for path in (stage.folder / "store" / "fake-1").iterdir():
+        path.unlink()
+    with pytest.raises(FileNotFoundError, match="is gone: run snakemake again with --forcerun extract_features"):
+        read_features(stage.index)

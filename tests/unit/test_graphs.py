@@ -1,0 +1,298 @@
+import csv
+import json
+
+import pytest
+
+from crepebench.graphs import (
+    MULTIWORD_PREPOSITIONS,
+    Atom,
+    Compound,
+    Graph,
+    drop_reason,
+    filter_graphs,
+    graph_row,
+    lemmatise,
+    load_parser,
+    parse_regions,
+    parse_texts,
+)
+from crepebench.schema import GRAPHS, REGIONS, read_table, write_table
+
+CONFIG = {"min_atoms": 2, "min_compounds": 1, "duplicates": "image"}
+COLOURS_AND_PLACES = [
+    "a red jar to the left of a blue box",
+    "two red jars hanging from a large hollow blue bucket",
+    "The house is DIRTY",
+    "a man holding an umbrella next to a dog",
+    "vegetables ( broccoli , snap peas ) on a plate",
+    "men sitting on a bench | photo",
+    "a boy leaning against the wall - stock",
+    "",
+    "!!!",
+]
+
+
+def parse(text, parser):
+    (graph,) = parse_texts([text], parser)
+    return graph
+
+
+def compounds_of(text, parser):
+    return {str(compound) for compound in parse(text, parser).compounds}
+
+
+def row(region_id, image_id, text, parser):
+    return graph_row({"region_id": region_id, "image_id": image_id}, parse(text, parser))
+
+
+@pytest.mark.parametrize(
+    ("text", "compounds"),
+    [
+        ("a red jar to the left of a blue box", {"red jar", "jar to the left of box", "blue box"}),
+        ("a red jar above a blue bucket", {"red jar", "jar above bucket", "blue bucket"}),
+        ("a boy leaning against a wall", {"boy lean against wall"}),
+        ("the pens are hanging from the brush", {"pen hang from brush"}),
+        ("a man wearing a hat", {"man wear hat"}),
+    ],
+)
+def test_caption_gives_its_compounds(parser, text, compounds):
+    assert compounds_of(text, parser) == compounds
+
+
+@pytest.mark.parametrize(
+    ("text", "compounds"),
+    [
+        ("the house is dirty", {"dirty house"}),
+        ("the sign is red and white", {"red sign", "white sign"}),
+        ("a girl that is tall", {"tall girl"}),
+        ("white house", {"white house"}),
+        ("orange key", {"orange key"}),
+    ],
+)
+def test_attribute_belongs_to_its_noun(parser, text, compounds):
+    assert compounds_of(text, parser) == compounds
+
+
+def test_in_front_of_is_one_relation_without_an_object_front(parser):
+    graph = parse("the chair is in front of the desk", parser)
+    assert [(atom.kind, atom.text) for atom in graph.atoms] == [
+        ("object", "chair"),
+        ("object", "desk"),
+        ("relation", "in front of"),
+    ]
+
+
+@pytest.mark.parametrize("preposition", sorted(set(MULTIWORD_PREPOSITIONS) - {"along with", "out of", "off of"}))
+def test_preposition_of_several_words_is_one_relation(parser, preposition):
+    graph = parse(f"a jar {preposition} a box", parser)
+    assert [str(compound) for compound in graph.compounds] == [f"jar {preposition} box"]
+
+
+@pytest.mark.parametrize(
+    "spelling", ["to the left of", "on the left of", "left of", "to left of", "on the left side of"]
+)
+def test_spellings_of_a_preposition_have_one_normal_form(parser, spelling):
+    assert compounds_of(f"a jar {spelling} a box", parser) == {"jar to the left of box"}
+
+
+@pytest.mark.parametrize(
+    ("text", "objects"),
+    [
+        ("the dog is not black", ["dog"]),
+        ("a man not wearing a hat", ["man", "hat"]),
+        ("a street with no cars", ["street"]),
+    ],
+)
+def test_what_is_said_to_be_absent_is_no_fact(parser, text, objects):
+    graph = parse(text, parser)
+    assert [atom.text for atom in graph.atoms] == objects
+    assert graph.compounds == []
+
+
+@pytest.mark.parametrize(
+    ("text", "compounds"),
+    [
+        ("a man with a hat and a beard", {"man with hat", "man with beard"}),
+        ("the boy is holding a kite and a ball", {"boy hold kite", "boy hold ball"}),
+        ("pizza topped with cheese and tomatoes", {"pizza top with cheese", "pizza top with tomato"}),
+    ],
+)
+def test_relation_reaches_all_objects_joined_by_and(parser, text, compounds):
+    assert compounds_of(text, parser) == compounds
+
+
+def test_noun_right_behind_a_preposition_of_several_words_is_its_object(parser):
+    assert "jar to the left of box" in compounds_of("the jar is to the left of a box and a cup", parser)
+
+
+def test_attributes_of_two_men_are_not_mixed(parser):
+    graph = parse("a tall man plays basketball and a fat man plays football", parser)
+    men = [atom for atom in graph.atoms if atom.text == "man"]
+    assert len(men) == 2
+    assert {str(c) for c in graph.compounds} == {"tall man", "fat man", "man play basketball", "man play football"}
+    tall, fat = (next(a for a in graph.atoms if a.text == text) for text in ("tall", "fat"))
+    assert tall.object != fat.object
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On the right there are grapes and some dry fruits in a glass on the plate",
+        "Broccoli and meat in a large pot that is ready for serving.",
+        "dog dog dog dog",
+        "the the a of in on",
+        "!!!",
+        "",
+    ],
+)
+def test_odd_text_gives_a_consistent_graph(parser, text):
+    graph = parse(text, parser)
+    for atom in graph.atoms:
+        assert text.lower()[atom.start : atom.end] == atom.surface
+        ends = (atom.subject, atom.object)
+        wanted = {"object": (False, False), "attribute": (False, True), "relation": (True, True)}[atom.kind]
+        assert tuple(end >= 0 for end in ends) == wanted
+        assert all(graph.atoms[end].kind == "object" for end in ends if end >= 0)
+
+
+@pytest.mark.parametrize("text", ["", "!!!", "12 34"])
+def test_text_without_words_gives_an_empty_graph(parser, text):
+    assert parse(text, parser).atoms == []
+
+
+def test_spans_point_into_the_caption(parser):
+    for text, graph in zip(COLOURS_AND_PLACES, parse_texts(COLOURS_AND_PLACES, parser), strict=True):
+        assert [text.lower()[atom.start : atom.end] for atom in graph.atoms] == [atom.surface for atom in graph.atoms]
+
+
+def test_graph_does_not_depend_on_the_texts_around_it(parser):
+    together = list(parse_texts(COLOURS_AND_PLACES, parser))
+    alone = [parse(text, parser) for text in reversed(COLOURS_AND_PLACES)][::-1]
+    assert together == alone
+
+
+def test_case_does_not_matter(parser):
+    assert parse("A RED JAR ABOVE A BOX", parser) == parse("a red jar above a box", parser)
+
+
+def test_objects_come_first_in_reading_order(parser):
+    atoms = parse("a red jar above a blue box", parser).atoms
+    assert [(atom.kind, atom.text) for atom in atoms] == [
+        ("object", "jar"),
+        ("object", "box"),
+        ("attribute", "red"),
+        ("relation", "above"),
+        ("attribute", "blue"),
+    ]
+
+
+def test_compound_that_stands_twice_is_listed_once():
+    atoms = [
+        Atom("object", "jar", "jar", 0, 3),
+        Atom("object", "jar", "jars", 8, 12),
+        Atom("attribute", "red", "red", 4, 7, object=0),
+        Atom("attribute", "red", "red", 13, 16, object=1),
+    ]
+    assert Graph(atoms).compounds == [Compound("attribute_object", "", "", "jar", "red")]
+
+
+@pytest.mark.parametrize(
+    ("word", "part_of_speech", "lemma"),
+    [
+        ("mice", "NOUN", "mouse"),
+        ("leaves", "NOUN", "leaf"),
+        ("leaning", "VERB", "lean"),
+        ("taller", "ADJ", "tall"),
+        ("above", "ADP", "above"),
+    ],
+)
+def test_words_are_lemmatised(word, part_of_speech, lemma):
+    assert lemmatise(word, part_of_speech) == lemma
+
+
+def test_pipeline_that_is_not_installed_is_refused():
+    with pytest.raises(OSError, match="spaCy pipeline 'en_core_web_nowhere' is not installed: `pip install"):
+        load_parser("en_core_web_nowhere")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("jar", "atoms"),
+        ("a jar and a box", "compounds"),
+        ("a red jar", ""),
+    ],
+)
+def test_graph_is_dropped_for_its_reason(parser, text, reason):
+    assert drop_reason(row(1, 1, text, parser), CONFIG, set()) == reason
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "reasons"),
+    [
+        ("image", ["", "duplicate_graph", "", ""]),
+        ("dataset", ["", "duplicate_graph", "duplicate_graph", ""]),
+        ("keep", ["", "", "", ""]),
+    ],
+)
+def test_equal_graphs_are_dropped_within_their_scope(parser, duplicates, reasons):
+    rows = [
+        row(1, 1, "a red jar above a box", parser),
+        row(2, 1, "the red jars above the box", parser),
+        row(3, 2, "red jar above box", parser),
+        row(4, 2, "a blue jar above a box", parser),
+    ]
+    seen = set()
+    assert [drop_reason(r, {**CONFIG, "duplicates": duplicates}, seen) for r in rows] == reasons
+
+
+def test_graphs_that_differ_in_number_of_objects_are_no_duplicates(parser):
+    rows = [row(1, 1, "a red jar", parser), row(2, 1, "a red jar and a jar", parser)]
+    seen = set()
+    assert [drop_reason(r, CONFIG, seen) for r in rows] == ["", ""]
+
+
+@pytest.fixture
+def parts(tmp_path, parser, monkeypatch):
+    """Regions parsed in three parts."""
+    monkeypatch.setattr("crepebench.graphs.load_parser", lambda model: parser)
+    boxes = dict.fromkeys((f"{n}{end}" for n in ("x", "y", "width", "height") for end in ("", "_raw")), 0)
+    texts = ["a red jar", "jar", "the red jars", "a jar on a box", "", "a jar and a box", "a blue box"]
+    regions = [
+        {"region_id": 10 + i, "image_id": 1, **boxes, "caption": text, "caption_raw": text}
+        for i, text in enumerate(texts)
+    ]
+    write_table(str(tmp_path / "regions.parquet"), REGIONS, regions)
+    paths = [str(tmp_path / f"part-{part}.parquet") for part in range(3)]
+    for part, path in enumerate(paths):
+        parse_regions(str(tmp_path / "regions.parquet"), path, part, 3, '{"spacy_model": "any"}')
+    return paths
+
+
+def test_parts_hold_every_region_once(parts):
+    tables = [read_table(path, GRAPHS) for path in parts]
+    assert all(table.schema.equals(GRAPHS) for table in tables)
+    assert sorted(i for table in tables for i in table["region_id"].to_pylist()) == list(range(10, 17))
+
+
+def test_kept_graphs_are_sorted_and_drops_counted(parts, tmp_path):
+    path = str(tmp_path / "graphs.parquet")
+    filter_graphs(parts, path, str(tmp_path / "accounting.csv"), json.dumps(CONFIG))
+    assert read_table(path, GRAPHS)["region_id"].to_pylist() == [10, 13, 16]
+    with open(tmp_path / "accounting.csv", newline="") as file:
+        counts = {r["reason"]: int(r["count"]) for r in csv.DictReader(file)}
+    assert counts == {"read": 7, "atoms": 2, "compounds": 1, "duplicate_graph": 1, "kept": 3}
+
+
+def test_real_captions_are_parsed_without_a_crash(parser, shared_data):
+    with open(shared_data / "factual_scene_graphs" / "factual_sg_half.csv", newline="", encoding="utf-8") as file:
+        captions = [row["caption"] for row, _ in zip(csv.DictReader(file), range(1000), strict=False)]
+    graphs = list(parse_texts(captions, parser))
+    assert len(graphs) == len(captions) == 1000
+    assert all(
+        caption.lower()[atom.start : atom.end] == atom.surface
+        for caption, graph in zip(captions, graphs, strict=True)
+        for atom in graph.atoms
+    )
+    assert sum(bool(graph.atoms) for graph in graphs) > 950
+    assert sum(bool(graph.compounds) for graph in graphs) > 800

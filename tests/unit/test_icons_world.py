@@ -1,0 +1,662 @@
+import json
+import zipfile
+from collections import Counter
+
+import numpy as np
+import pytest
+import yaml
+
+from crepebench.corpora import list_files, read_rows
+from crepebench.graphs import parse_texts
+from crepebench.models import CONFIG_FILE, WEIGHTS_FILE, load_model
+from crepebench.regions import canonical_caption
+from crepebench.visual_genome import ANNOTATIONS
+from icons_world import phrases
+from icons_world.control import control_row
+from icons_world.corpora import (
+    CELLS,
+    draw_corpus_scenes,
+    frame_scene,
+    scene_truth,
+    write_captions,
+    write_corpus,
+)
+from icons_world.glyphs import glyph_mask
+from icons_world.scenes import MARGIN, Scene, Thing, draw_scenes, frame, place_pair, place_scene
+from icons_world.training import train_mini_clip
+from icons_world.visual_genome import HEIGHT, LAYOUTS, WIDTH, annotations, draw_image, write_visual_genome
+from icons_world.world import NOTHING_HELD_OUT, HeldOut, draw_held_out, read_world
+
+N_IMAGES = 120
+LEAST_SIDE = 100
+
+
+@pytest.fixture(scope="module")
+def world_path(repository):
+    return str(repository / "resources" / "icons" / "world.yaml")
+
+
+@pytest.fixture(scope="module")
+def world(world_path):
+    return read_world(world_path)
+
+
+@pytest.fixture(scope="module")
+def config(repository):
+    return yaml.safe_load((repository / "config" / "config.yaml").read_text())
+
+
+@pytest.fixture(scope="module")
+def icons(config):
+    return config["icons"]
+
+
+@pytest.fixture(scope="module")
+def images(world):
+    return [draw_image(world, index, 1) for index in range(N_IMAGES)]
+
+
+@pytest.fixture(scope="module")
+def files(world, images):
+    return annotations(world, images, 1)
+
+
+def draw_held(world, rng, colours=0.0, styles=0.0, triples=0.0, kinds=0):
+    return draw_held_out(world, rng, colour_share=colours, style_share=styles, triple_share=triples, n_kinds=kinds)
+
+
+def held_out_of(world, icons, corpus):
+    shares = {name: icons[f"held_out_{name}"] for name in ("colours", "styles", "triples", "kinds")}
+    return draw_held(world, np.random.default_rng([icons["seed"], *corpus.encode()]), **shares)
+
+
+def corpora_of_icons(config):
+    definitions = config["corpora"]["definitions"]
+    return [name for name, d in definitions.items() if d["source"] == "icons" and "control_of" not in d]
+
+
+# The table
+
+
+def test_world_has_at_least_40_kinds_in_families_of_at_least_5(world):
+    assert len(world.kinds) >= 40
+    assert min(map(len, world.kinds_by_family.values())) >= 5
+
+
+def test_names_of_kinds_are_unique_single_words(world):
+    names = [kind.name for kind in world.kinds]
+    assert len(set(names)) == len(names)
+    assert all(name.isalpha() and name.islower() for name in names)
+
+
+def test_every_kind_has_a_physical_synset_that_it_is_a_word_of(world, lexicon):
+    for kind in world.kinds:
+        synset = lexicon.synset(kind.synset)
+        assert lexicon.is_physical(synset), kind
+        assert kind.name in [name.lower() for name in synset.lemma_names()], kind
+
+
+def test_every_kind_has_4_cousins_in_the_world_that_are_no_relatives(world, lexicon):
+    names = {kind.name for kind in world.kinds}
+    for kind in world.kinds:
+        cousins = (lexicon.cousins(lexicon.synset(kind.synset)) & names) - lexicon.relatives(kind.name, "n")
+        assert len(cousins) >= 4, kind
+
+
+def test_kinds_of_a_family_are_cousins_of_each_other(world, lexicon):
+    for kinds in world.kinds_by_family.values():
+        for kind in kinds:
+            others = {other.name for other in kinds if other is not kind}
+            assert others <= lexicon.cousins(lexicon.synset(kind.synset)), kind
+            assert not others & lexicon.relatives(kind.name, "n"), kind
+
+
+def test_every_relation_joins_families_that_there_are(world):
+    for relation in world.relations:
+        assert relation.joins, relation
+        assert len(set(relation.joins)) == len(relation.joins)
+        for join in relation.joins:
+            assert set(join) <= world.kinds_by_family.keys(), relation
+            assert join[0] != join[1], relation
+
+
+def test_every_family_is_subject_and_object_of_at_least_4_relations(world):
+    for family in world.kinds_by_family:
+        for end in (0, 1):
+            joined = {r.name for r in world.relations for join in r.joins if join[end] == family}
+            assert len(joined) >= 4, (family, end)
+
+
+def test_triples_are_those_that_a_naive_loop_gives(world):
+    naive = {
+        (subject.name, relation.name, object_.name)
+        for relation in world.relations
+        for subject in world.kinds
+        for object_ in world.kinds
+        if (subject.family, object_.family) in relation.joins
+    }
+    assert set(world.triples) == naive
+    assert len(world.triples) == len(naive)
+
+
+def test_every_kind_has_a_glyph_of_its_own(world):
+    masks = [glyph_mask(kind.glyph, 64, 64) for kind in world.kinds]
+    assert all(np.asarray(mask).max() > 200 for mask in masks)
+    assert len({mask.tobytes() + bytes(mask.size) for mask in masks}) == len(world.kinds)
+
+
+def test_unknown_glyph_is_refused():
+    with pytest.raises(KeyError, match="no solid glyph 'no-such-glyph'"):
+        glyph_mask("no-such-glyph", 10, 10)
+
+
+@pytest.mark.parametrize(("width", "height"), [(100, 40), (40, 100), (7, 7)])
+def test_glyph_fits_its_box(world, width, height):
+    for kind in world.kinds[::7]:
+        mask = glyph_mask(kind.glyph, width, height)
+        assert mask.width <= width and mask.height <= height
+        assert mask.width == width or mask.height == height
+
+
+def test_parser_finds_every_kind_and_attribute(world, parser):
+    captions = [f"a {attribute} {kind}" for attribute, kind in world.pairs]
+    graphs = list(parse_texts(captions, parser))
+    missed = [
+        c for (a, k), c, g in zip(world.pairs, captions, graphs, strict=True) if f"{a} {k}" not in map(str, g.compounds)
+    ]
+    assert missed == []
+
+
+def test_parser_finds_every_relation(world, parser):
+    firsts = {(t[1], world.kind_by_name[t[0]].family): t for t in world.triples}
+    captions = [f"a {s} {r} a {o}" for s, r, o in firsts.values()]
+    compounds = [[c for c in g.compounds if c.relation] for g in parse_texts(captions, parser)]
+    missed = [
+        c
+        for c, (s, _, o), found in zip(captions, firsts.values(), compounds, strict=True)
+        if [(f.subject, f.object) for f in found] != [(s, o)]
+    ]
+    assert missed == []
+
+
+# What is held out
+
+
+def test_held_out_shares_are_those_asked_for(world):
+    held_out = draw_held(world, np.random.default_rng(1), colours=0.3, styles=0.6, triples=0.1, kinds=2)
+    n_out = Counter()
+    for kind in world.kinds:
+        out = {attribute for attribute, name in held_out.pairs if name == kind.name}
+        assert not out & set(world.sizes)
+        for group, share in ((world.colours, 0.3), (world.styles, 0.6)):
+            assert abs(len(out & set(group)) - share * len(group)) < 1, kind
+        n_out.update(out)
+    assert set(n_out) == {*world.colours, *world.styles}
+    assert len(held_out.triples) == round(0.1 * len(world.triples))
+    assert len(held_out.kinds) == 2
+
+
+def test_held_out_kinds_are_of_different_families(world):
+    n_families = len(world.kinds_by_family)
+    held_out = draw_held(world, np.random.default_rng(1), kinds=n_families)
+    assert len({world.kind_by_name[name].family for name in held_out.kinds}) == n_families
+
+
+def test_nothing_and_everything_can_be_held_out(world):
+    assert draw_held(world, np.random.default_rng(1)) == NOTHING_HELD_OUT
+    held_out = draw_held(world, np.random.default_rng(1), colours=1.0, styles=1.0, triples=1.0)
+    everything = {(a, kind.name) for kind in world.kinds for a in (*world.colours, *world.styles)}
+    assert (held_out.pairs, held_out.triples) == (everything, set(world.triples))
+
+
+def test_corpora_hold_out_different_things(world, icons, config):
+    drawn = [held_out_of(world, icons, corpus) for corpus in corpora_of_icons(config)]
+    assert len({held_out.pairs for held_out in drawn}) == len(drawn) > 1
+    assert held_out_of(world, icons, corpora_of_icons(config)[0]) == drawn[0]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "kind", "allowed"),
+    [("red", "jar", False), ("blue", "jar", True), ("red", "box", True), ("blue", "cup", False)],
+)
+def test_held_out_pair_or_kind_is_not_allowed(attribute, kind, allowed):
+    held_out = HeldOut(frozenset({"cup"}), frozenset({("red", "jar")}), frozenset())
+    assert held_out.allows_pair(attribute, kind) is allowed
+
+
+@pytest.mark.parametrize(
+    ("triple", "allowed"),
+    [(("jar", "above", "box"), False), (("box", "above", "jar"), True), (("cup", "above", "box"), False)],
+)
+def test_held_out_triple_or_kind_is_not_allowed(triple, allowed):
+    held_out = HeldOut(frozenset({"cup"}), frozenset(), frozenset({("jar", "above", "box")}))
+    assert held_out.allows_triple(*triple) is allowed
+
+
+# Corpora
+
+
+def test_everything_not_held_out_occurs_at_least_3_times(world, icons, config):
+    for corpus in corpora_of_icons(config):
+        held_out = held_out_of(world, icons, corpus)
+        counts = Counter()
+        for scene in draw_corpus_scenes(world, held_out, corpus, icons["n_captions"], icons["seed"]):
+            truth = scene_truth(scene)
+            counts.update({tuple(compound) for compound in truth["pairs"] + truth["triples"]})
+        allowed = [pair for pair in world.pairs if held_out.allows_pair(*pair)]
+        allowed += [triple for triple in world.triples if held_out.allows_triple(*triple)]
+        rare = {compound: counts[compound] for compound in allowed if counts[compound] < 3}
+        assert rare == {}, corpus
+        assert set(counts) <= set(allowed), corpus
+
+
+def test_scenes_are_as_many_as_asked_for_and_the_same_again(world):
+    scenes = draw_corpus_scenes(world, NOTHING_HELD_OUT, "mini", 37, 1)
+    assert len(scenes) == 37
+    assert scenes == draw_corpus_scenes(world, NOTHING_HELD_OUT, "mini", 37, 1)
+    assert scenes != draw_corpus_scenes(world, NOTHING_HELD_OUT, "other", 37, 1)
+
+
+CAPTIONS = [
+    f"a {colour} jar {relation} two boxes" for colour in ("red", "orange & gold") for relation in ("on", "100% by")
+]
+
+
+@pytest.mark.parametrize(
+    ("format_", "reasons"),
+    [
+        ("cc12m", {"": 44, "columns_missing": 1, "text_empty": 1}),
+        ("yfcc15m", {"": 45, "text_empty": 1}),
+        ("laion400m", {"": 44, "text_empty": 2}),
+    ],
+)
+def test_captions_come_back_through_the_workflows_reader(tmp_path, format_, reasons):
+    captions = CAPTIONS * 11
+    write_captions(format_, "mini", captions, tmp_path / "captions", np.random.default_rng(1))
+    rows = list(read_rows(list_files([str(tmp_path / "captions")]), format_))
+    assert Counter(row.reason for row in rows) == reasons
+    text_of = {}
+    for row in rows:
+        if not row.reason:
+            text_of.setdefault(row.url, row.text.lower())
+    urls = [f"https://icons.invalid/mini/{row:06d}.jpg" for row in range(len(captions))]
+    assert set(text_of) == set(urls)
+    assert [c for url, c in zip(urls, captions, strict=True) if c not in text_of[url]] == []
+
+
+def test_tails_of_the_web_are_written_too(tmp_path):
+    for format_, tail in (("cc12m", "by <PERSON>"), ("yfcc15m", "my set"), ("laion400m", "| Icon Shop")):
+        write_captions(format_, "mini", ["a red jar"] * 60, tmp_path / format_, np.random.default_rng(1))
+        texts = [row.text for row in read_rows(list_files([str(tmp_path / format_)]), format_)]
+        assert any(tail in text for text in texts), format_
+        assert "a red jar" in texts
+
+
+def test_unknown_format_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="unknown corpus format 'coyo': use cc12m, yfcc15m or laion400m"):
+        write_captions("coyo", "mini", ["a jar"], tmp_path, np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def corpus(world_path, icons, tmp_path_factory):
+    """A small corpus and its control."""
+    folder = tmp_path_factory.mktemp("corpus")
+    settings = {**icons, "n_captions": 12}
+    for name, more in (("mini", {}), ("twin", {"control_of": "mini"})):
+        cfg = json.dumps({"icons": settings, "definition": {"format": "cc12m", **more}})
+        paths = [str(folder / name / n) for n in ("captions", "images.zip", "truth.json")]
+        write_corpus(world_path, name, *paths, cfg)
+    return folder
+
+
+def test_corpus_has_an_image_for_every_caption(corpus):
+    rows = [row for row in read_rows(list_files([str(corpus / "mini" / "captions")]), "cc12m") if not row.reason]
+    with zipfile.ZipFile(corpus / "mini" / "images.zip") as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == [row.url.rpartition("/")[2] for row in rows]
+    assert len(json.loads((corpus / "mini" / "truth.json").read_text())["rows"]) == len(rows) == 12
+
+
+def test_corpus_shows_nothing_that_it_holds_out(corpus):
+    truth = json.loads((corpus / "mini" / "truth.json").read_text())
+    out = {kind: {tuple(item) for item in truth["held_out"][kind]} for kind in ("pairs", "triples")}
+    assert out["pairs"] and out["triples"]
+    for row in truth["rows"]:
+        for kind in ("pairs", "triples"):
+            assert not {tuple(compound) for compound in row[kind]} & out[kind]
+
+
+def test_control_holds_nothing_out(corpus):
+    held_out = json.loads((corpus / "twin" / "truth.json").read_text())["held_out"]
+    assert held_out == {"kinds": [], "pairs": [], "triples": []}
+
+
+def test_training_twice_gives_one_model_that_the_workflow_loads(corpus, tmp_path):
+    paths = [str(corpus / "mini" / name) for name in ("captions", "images.zip")]
+    for name in ("a", "b"):
+        train_mini_clip(*paths, str(tmp_path / name), json.dumps({"seed": 1, "epochs": 1, "format": "cc12m"}))
+    first, second = ((tmp_path / name / WEIGHTS_FILE).read_bytes() for name in ("a", "b"))
+    assert first == second
+    model = load_model({"family": "open_clip"}, [str(tmp_path / "a" / n) for n in (CONFIG_FILE, WEIGHTS_FILE)])
+    assert np.abs(np.linalg.norm(model.encode_texts(["a red jar", "a box"]), axis=1) - 1).max() < 1e-5
+
+
+# Scenes
+
+
+def cells():
+    return sorted({cell for layout in LAYOUTS for cell in layout} | {(0, 0, *cell) for cell in CELLS})
+
+
+def arrangements(world):
+    return sorted({relation.arrangement for relation in world.relations})
+
+
+def test_pair_lies_inside_its_cell_with_sides_of_at_least_100_pixels(world):
+    rng = np.random.default_rng(0)
+    low = min(bounds[0] for bounds in (*world.sizes.values(), world.default_size))
+    high = max(bounds[1] for bounds in (*world.sizes.values(), world.default_size))
+    assert low >= LEAST_SIDE
+    for arrangement in arrangements(world):
+        for cell in cells():
+            for _ in range(60):
+                sides = rng.integers(low, high + 1, size=2).tolist()
+                boxes = place_pair(arrangement, cell, *sides, rng)
+                for (x, y, width, height), asked in zip(boxes, sides, strict=True):
+                    assert cell[0] + MARGIN <= x and x + width <= cell[0] + cell[2] - MARGIN, (arrangement, cell)
+                    assert cell[1] + MARGIN <= y and y + height <= cell[1] + cell[3] - MARGIN, (arrangement, cell)
+                    assert LEAST_SIDE <= width == height <= asked, (arrangement, cell, sides)
+
+
+def test_pair_is_arranged_as_its_relation_says(world):
+    rng = np.random.default_rng(1)
+    for cell in cells():
+        for _ in range(40):
+            sides = rng.integers(LEAST_SIDE, 200, size=2).tolist()
+            for arrangement in arrangements(world):
+                a, b = place_pair(arrangement, cell, *sides, rng)
+                horizontal = (a[0] + a[2] <= b[0], b[0] + b[2] <= a[0])
+                vertical = (a[1] + a[3] <= b[1], b[1] + b[3] <= a[1])
+                holds = {
+                    "left": horizontal[0],
+                    "right": horizontal[1],
+                    "above": vertical[0],
+                    "below": vertical[1],
+                    "hanging": vertical[1],
+                    "leaning": a[0] + a[2] == b[0] or b[0] + b[2] == a[0],
+                    "tied": any(horizontal),
+                    "front": not any(horizontal + vertical) and a[1] + a[3] / 2 > b[1] + b[3] / 2,
+                    "behind": not any(horizontal + vertical) and a[1] + a[3] / 2 < b[1] + b[3] / 2,
+                }
+                assert holds[arrangement], (arrangement, cell, a, b)
+
+
+def test_cell_too_small_for_100_pixels_still_holds_its_pair(world):
+    for arrangement in arrangements(world):
+        for seed in range(30):
+            cell = (10, 20, 100, 90)
+            boxes = place_pair(arrangement, cell, 230, 100, np.random.default_rng(seed))
+            for x, y, width, height in boxes:
+                assert x >= 10 and x + width <= 110 and y >= 20 and y + height <= 110, (arrangement, boxes)
+                assert width > 0 and height > 0
+
+
+def test_unknown_arrangement_is_refused():
+    with pytest.raises(ValueError, match="unknown arrangement 'floating'"):
+        place_pair("floating", (0, 0, 320, 240), 100, 100, np.random.default_rng(0))
+
+
+def test_size_word_is_kept_only_where_it_is_true(world):
+    triple = world.triples[0]
+    dropped = 0
+    for size, (low, high) in world.sizes.items():
+        for seed in range(40):
+            things = (Thing(kind, "red", size=size) for kind in (triple[0], triple[2]))
+            scene = Scene(next(things), triple[1], next(things))
+            placed = place_scene(world, scene, (426, 240, 213, 240), np.random.default_rng(seed))
+            for thing in placed.things:
+                assert thing.size is None or low <= thing.box[2] <= high
+                dropped += thing.size is None
+    assert dropped > 0
+
+
+def test_frame_holds_its_things_and_stays_in_the_cell(world):
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        cell = cells()[seed % len(cells())]
+        triple = world.triples[seed * 17 % len(world.triples)]
+        scene = place_scene(world, Scene(Thing(triple[0], "red"), triple[1], Thing(triple[2], "blue")), cell, rng)
+        x, y, width, height = frame(scene, cell, rng)
+        assert cell[0] <= x and x + width <= cell[0] + cell[2]
+        assert cell[1] <= y and y + height <= cell[1] + cell[3]
+        for thing in scene.things:
+            assert x <= thing.box[0] and thing.box[0] + thing.box[2] <= x + width
+            assert y <= thing.box[1] and thing.box[1] + thing.box[3] <= y + height
+
+
+def test_framed_scene_lies_inside_its_picture(world):
+    for seed in range(40):
+        triple = world.triples[seed * 13 % len(world.triples)]
+        scene = Scene(Thing(triple[0], "red"), triple[1], Thing(triple[2], "blue"))
+        placed, width, height = frame_scene(world, scene, np.random.default_rng(seed))
+        for thing in placed.things:
+            assert thing.box[0] >= 0 and thing.box[0] + thing.box[2] <= width
+            assert thing.box[1] >= 0 and thing.box[1] + thing.box[3] <= height
+
+
+def test_drawn_scene_shows_the_colours_of_its_things(world):
+    colours = list(world.colours)[:2]
+    scene = Scene(Thing(world.triples[0][0], colours[0]), world.triples[0][1], Thing(world.triples[0][2], colours[1]))
+    rng = np.random.default_rng(0)
+    placed = place_scene(world, scene, (0, 0, 320, 480), rng)
+    picture = draw_scenes(world, [placed], 320, 480, 0.5, rng)
+    assert picture.size == (160, 240)
+    pixels = np.asarray(picture)
+    for thing, colour in zip(placed.things, colours, strict=True):
+        x, y, width, height = (round(value * 0.5) for value in thing.box)
+        box = pixels[y : y + height, x : x + width].reshape(-1, 3)
+        assert (box == np.array(world.colours[colour])).all(axis=1).mean() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("thing", "determiner", "phrase"),
+    [
+        (Thing("jar", "red", size="small"), "a", "a small red jar"),
+        (Thing("eraser", "red"), "a", "a red eraser"),
+        (Thing("brush", "red", count=2), "a", "two red brushes"),
+        (Thing("box", "blue", count=2), "the", "the blue boxes"),
+        (Thing("box", "blue"), "", "blue box"),
+    ],
+)
+def test_noun_phrase_has_number_and_determiner(thing, determiner, phrase):
+    assert phrases.noun_phrase(thing, determiner, thing.attributes) == phrase
+
+
+def test_article_before_a_vowel_is_an():
+    assert phrases.noun_phrase(Thing("eraser", "red"), "a", ()) == "an eraser"
+
+
+def test_description_says_only_what_is_true(world, parser):
+    texts, truths = [], []
+    for i, triple in enumerate(world.triples[::23]):
+        scene = Scene(Thing(triple[0], "red", size="small"), triple[1], Thing(triple[2], "blue", style=world.styles[0]))
+        texts.append(phrases.describe_pair(scene, np.random.default_rng(i)))
+        truths.append({f"{a} {t.kind}" for t in scene.things for a in t.attributes})
+    for text, truth, graph in zip(texts, truths, parse_texts(texts, parser), strict=True):
+        pairs = {str(c) for c in graph.compounds if c.attribute}
+        assert pairs <= truth, text
+
+
+# The miniature Visual Genome
+
+
+def test_files_are_those_of_visual_genome(files):
+    assert tuple(files) == ANNOTATIONS
+    assert {name: len(entries) for name, entries in files.items()} == dict.fromkeys(ANNOTATIONS, N_IMAGES)
+
+
+def test_entries_have_the_keys_of_version_1_2(files):
+    def keys(items):
+        return {frozenset(item) for item in items}
+
+    box = {"x", "y", "w", "h"}
+    assert keys(files["image_data"]) == {frozenset({"image_id", "url", "width", "height", "coco_id", "flickr_id"})}
+    assert keys(files["objects"]) == {frozenset({"image_id", "objects"})}
+    assert keys(files["region_descriptions"]) == {frozenset({"id", "regions"})}
+    objects = [item for entry in files["objects"] for item in entry["objects"]]
+    assert keys(objects) == {frozenset(box | {"object_id", "names", "synsets"})}
+    attributes = [item for entry in files["attributes"] for item in entry["attributes"]]
+    bare = frozenset(box | {"object_id", "names", "synsets"})
+    assert keys(attributes) == {bare, bare | {"attributes"}}
+    relationships = [item for entry in files["relationships"] for item in entry["relationships"]]
+    assert keys(relationships) == {frozenset({"relationship_id", "predicate", "synsets", "subject", "object"})}
+    ends = [item[end] for item in relationships for end in ("subject", "object")]
+    assert keys(ends) == {frozenset(box | {"object_id", "name", "synsets"})}
+    regions = [item for entry in files["region_descriptions"] for item in entry["regions"]]
+    assert keys(regions) == {frozenset({"region_id", "image_id", "x", "y", "width", "height", "phrase"})}
+
+
+def test_real_files_of_version_1_2_have_the_same_keys(files, shared_data):
+    inner = {"objects": "objects", "attributes": "attributes", "relationships": "relationships"}
+    for name, items in {**inner, "region_descriptions": "regions"}.items():
+        real = json.loads((shared_data / "visual_genome_5_images" / "v1.2" / f"{name}.json").read_text())
+        wanted = {key for entry in real for item in entry[items] for key in item}
+        found = {key for entry in files[name] for item in entry[items] for key in item}
+        assert found <= wanted, name
+
+
+def test_ids_are_unique_and_no_row_numbers(files):
+    image_ids = [entry["image_id"] for entry in files["image_data"]]
+    region_ids = [item["region_id"] for entry in files["region_descriptions"] for item in entry["regions"]]
+    object_ids = [item["object_id"] for entry in files["objects"] for item in entry["objects"]]
+    for ids in (image_ids, region_ids, object_ids):
+        assert len(set(ids)) == len(ids) > 0
+    assert image_ids != list(range(N_IMAGES)) and image_ids != list(range(1, N_IMAGES + 1))
+
+
+def test_flickr_ids_go_beyond_32_bits_and_some_ids_are_null(files):
+    flickr_ids = [entry["flickr_id"] for entry in files["image_data"]]
+    assert max(filter(None, flickr_ids)) > 2**32
+    assert None in flickr_ids
+    assert None in [entry["coco_id"] for entry in files["image_data"]]
+
+
+def test_relationships_join_listed_objects(files):
+    known = {item["object_id"] for entry in files["objects"] for item in entry["objects"]}
+    for entry in files["relationships"]:
+        for item in entry["relationships"]:
+            assert {item["subject"]["object_id"], item["object"]["object_id"]} <= known
+
+
+def test_image_holds_two_to_five_pairs_of_different_joins(images, world):
+    for image in images:
+        assert 2 <= len(image.scenes) <= 5
+        joins = [tuple(world.kind_by_name[t.kind].family for t in scene.things) for scene in image.scenes]
+        assert len(set(joins)) == len(joins)
+    assert {len(image.scenes) for image in images} == {2, 3, 4, 5}
+
+
+def dirt(files):
+    """Counts each kind of dirt in the annotations."""
+    counts = Counter()
+    objects = [item for entry in files["objects"] for item in entry["objects"]]
+    counts["synsets empty"] = sum(item["synsets"] == [] for item in objects)
+    counts["two names"] = sum(len(item["names"]) == 2 for item in objects)
+    attributes = [item for entry in files["attributes"] for item in entry["attributes"]]
+    counts["attributes absent"] = sum("attributes" not in item for item in attributes)
+    counts["predicate in capitals"] = sum(
+        item["predicate"].isupper() for entry in files["relationships"] for item in entry["relationships"]
+    )
+    for image, entry in zip(files["image_data"], files["region_descriptions"], strict=True):
+        regions = entry["regions"]
+        counts["no regions"] += not regions
+        captions = [canonical_caption(region["phrase"]) for region in regions]
+        counts["phrase repeated"] += len(captions) - len(set(captions))
+        for region in regions:
+            phrase = region["phrase"]
+            counts["box negative"] += min(region["x"], region["y"]) < 0
+            counts["box outside"] += region["x"] >= image["width"]
+            counts["row of the whole image"] += region["width"] == image["width"] and region["height"] < image["height"]
+            counts["phrase empty"] += phrase == ""
+            counts["line feed"] += phrase.endswith("\n")
+            counts["stray space"] += phrase.startswith(" ") and "  " in phrase
+            counts["capital"] += phrase[:1].isupper()
+            counts["one word"] += len(phrase.split()) == 1
+        counts["overlapping boxes"] += any(
+            a["x"] < b["x"] + b["width"]
+            and b["x"] < a["x"] + a["width"]
+            and a["y"] < b["y"] + b["height"]
+            and b["y"] < a["y"] + a["height"]
+            for i, a in enumerate(regions)
+            for b in regions[:i]
+        )
+    return counts
+
+
+def test_promised_dirt_is_there_but_rare(files):
+    counts = dirt(files)
+    assert {name for name, count in counts.items() if count == 0} == set()
+    n_regions = sum(len(entry["regions"]) for entry in files["region_descriptions"])
+    rare = ("box negative", "box outside", "phrase empty", "row of the whole image", "line feed", "stray space")
+    assert max(counts[name] for name in rare) < 0.1 * n_regions
+
+
+def test_annotations_are_the_same_again(world, images, files):
+    assert annotations(world, images[:5], 1) == {name: entries[:5] for name, entries in files.items()}
+    assert draw_image(world, 3, 1) == images[3]
+    assert draw_image(world, 3, 2) != images[3]
+
+
+def test_objects_lie_inside_their_image(files):
+    for image, entry in zip(files["image_data"], files["objects"], strict=True):
+        for item in entry["objects"]:
+            assert item["x"] >= 0 and item["x"] + item["w"] <= image["width"]
+            assert item["y"] >= 0 and item["y"] + item["h"] <= image["height"]
+
+
+def test_written_zips_hold_all_images_but_one_and_a_truncated_one(tmp_path, world_path, icons):
+    from io import BytesIO
+
+    from PIL import Image
+
+    write_visual_genome(world_path, str(tmp_path), json.dumps({**icons, "n_images": 6}))
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *(f"{name}.json.zip" for name in ANNOTATIONS),
+        "images.zip",
+        "images2.zip",
+    }
+    broken, whole = [], []
+    for name in ("images.zip", "images2.zip"):
+        with zipfile.ZipFile(tmp_path / name) as archive:
+            for member in archive.namelist():
+                try:
+                    picture = Image.open(BytesIO(archive.read(member)))
+                    picture.load()
+                    whole.append(picture.size)
+                except OSError:
+                    broken.append(member)
+    assert (len(whole), len(broken)) == (4, 1)
+    assert set(whole) == {(WIDTH, HEIGHT)}
+
+
+# The control
+
+
+def test_control_row_holds_both_gaps_and_their_difference():
+    rng = np.random.default_rng(0)
+    groups = [(rng.integers(0, 9, size=n), rng.integers(0, 2, size=n).astype(float)) for n in (23, 17, 23, 17)]
+    row = control_row(groups, 200, [1])
+    means = [100 * sum(hits) / len(hits) for _, hits in groups]
+    assert row["gap"] == pytest.approx(means[1] - means[0])
+    assert row["twin_gap"] == pytest.approx(means[3] - means[2])
+    assert row["difference"] == pytest.approx(row["gap"] - row["twin_gap"])
+    for name in ("gap", "twin_gap", "difference"):
+        assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+
+
+def test_model_that_equals_its_twin_has_no_difference():
+    rng = np.random.default_rng(0)
+    groups = [(rng.integers(0, 9, size=20), rng.integers(0, 2, size=20).astype(float)) for _ in range(2)]
+    row = control_row(groups * 2, 200, [1])
+    assert [row[f"difference{end}"] for end in ("", "_low", "_high")] == pytest.approx([0.0] * 3, abs=1e-9)
+    assert row["gap_low"] < row["gap"] < row["gap_high"]

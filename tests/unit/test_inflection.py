@@ -1,0 +1,149 @@
+import pytest
+
+from crepebench.graphs import MULTIWORD_PREPOSITIONS
+from crepebench.inflection import (
+    article_for,
+    inflect,
+    is_plural,
+    match_adjective,
+    match_article,
+    match_noun,
+    match_relation,
+    replace_span,
+    verb_tag,
+)
+
+
+@pytest.mark.parametrize(
+    ("lemma", "tag", "form"),
+    [
+        ("box", "NNS", "boxes"),
+        ("tennis racket", "NNS", "tennis rackets"),
+        ("hang from", "VBG", "hanging from"),
+        ("tie to", "VBN", "tied to"),
+        ("tall", "JJS", "tallest"),
+    ],
+)
+def test_word_that_carries_the_form_is_inflected(lemma, tag, form):
+    assert inflect(lemma, tag) == form
+
+
+@pytest.mark.parametrize(
+    ("lemma", "surface", "plural"),
+    [
+        ("dog", "dogs", True),
+        ("man", "men", True),
+        ("dog", "dog", False),
+        ("sheep", "sheep", False),
+        ("glass", "glasses", True),
+    ],
+)
+def test_plural_is_seen_by_its_form(lemma, surface, plural):
+    assert is_plural(lemma, surface) is plural
+
+
+@pytest.mark.parametrize(
+    ("lemma", "surface", "replacement", "matched"),
+    [
+        ("dog", "dogs", "wolf", "wolves"),
+        ("man", "men", "woman", "women"),
+        ("dog", "dog", "wolf", "wolf"),
+        ("bowl", "bowls", "wine glass", "wine glasses"),
+    ],
+)
+def test_noun_takes_the_number_of_the_one_it_replaces(lemma, surface, replacement, matched):
+    assert match_noun(lemma, surface, replacement) == matched
+
+
+@pytest.mark.parametrize(
+    ("lemma", "surface", "replacement", "matched"),
+    [
+        ("tall", "taller", "short", "shorter"),
+        ("tall", "tallest", "short", "shortest"),
+        ("good", "better", "bad", "worse"),
+        ("red", "red", "blue", "blue"),
+    ],
+)
+def test_adjective_takes_the_degree_of_the_one_it_replaces(lemma, surface, replacement, matched):
+    assert match_adjective(lemma, surface, replacement) == matched
+
+
+@pytest.mark.parametrize(
+    ("relation", "surface", "tag"),
+    [
+        ("hang from", "hanging from", "VBG"),
+        ("hang from", "hangs from", "VBZ"),
+        ("wear", "wore", "VBD"),
+        ("see", "seen", "VBN"),
+        ("sit on", "sit on", "VBP"),
+        ("above", "above", ""),
+        ("next to", "next to", ""),
+    ],
+)
+def test_verb_of_a_relation_has_its_tag(relation, surface, tag):
+    assert verb_tag(relation, surface) == tag
+
+
+@pytest.mark.parametrize("relation", [*MULTIWORD_PREPOSITIONS, "throughout", "alongside"])
+def test_relation_without_a_verb_has_no_tag(relation):
+    assert verb_tag(relation, relation) == ""
+
+
+@pytest.mark.parametrize(
+    ("relation", "surface"), [("tie to", "tied to"), ("park by", "parked by"), ("hang from", "hung from")]
+)
+def test_participle_that_looks_like_a_past_tense_is_a_participle(relation, surface):
+    assert verb_tag(relation, surface) == "VBN"
+
+
+@pytest.mark.parametrize(
+    ("relation", "surface", "form", "matched"),
+    [
+        ("hang from", "hanging from", "above", "above"),
+        ("hang from", "hangs from", "above", "is above"),
+        ("hang from", "hang from", "leaning against", "are leaning against"),
+        ("above", "above", "hanging from", "hanging from"),
+        ("tie to", "tied to", "behind", "behind"),
+    ],
+)
+def test_relation_fits_where_the_other_stood(relation, surface, form, matched):
+    assert match_relation(relation, surface, form) == matched
+
+
+@pytest.mark.parametrize(
+    ("caption", "word", "replacement", "result"),
+    [
+        ("A child holding an umbrella.", "umbrella", "child", "A child holding a child."),
+        ("A child holding an umbrella.", "child", "umbrella", "An umbrella holding an umbrella."),
+        ("the man's  hat , a red one", "red", "orange", "the man's  hat , an orange one"),
+        ("plan a jar", "jar", "onion", "plan an onion"),
+        ("a dog; banana jar", "jar", "onion", "a dog; banana onion"),
+    ],
+)
+def test_only_the_word_and_the_article_before_it_change(caption, word, replacement, result):
+    start = caption.index(word)
+    assert replace_span(caption, start, start + len(word), replacement) == result
+
+
+def test_swap_keeps_word_count():
+    caption = "two small jars  hanging from a box ."
+    start = caption.index("jars")
+    foil = replace_span(caption, start, start + 4, match_noun("jar", "jars", "wolf"))
+    assert foil == "two small wolves  hanging from a box ."
+    assert len(foil.split()) == len(caption.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "article"),
+    [("umbrella", "an"), ("hour", "an"), ("university", "a"), ("one-way sign", "a"), ("x-ray", "an"), ("jar", "a")],
+)
+def test_article_goes_by_sound(words, article):
+    assert article_for(words) == article
+
+
+@pytest.mark.parametrize(
+    ("article", "following", "right"),
+    [("a", "umbrella", "an"), ("An", "jar", "A"), ("A", "umbrella", "An"), ("an", "onion", "an")],
+)
+def test_article_keeps_its_capital(article, following, right):
+    assert match_article(article, following) == right

@@ -1,0 +1,128 @@
+import csv
+import json
+
+import polars as pl
+import pytest
+
+from crepebench.regions import canonical_caption, filter_regions, write_regions
+from crepebench.schema import IMAGES, REGION_DESCRIPTIONS, REGIONS, read_table, write_table
+
+CONFIG = {"min_area": 40000, "min_image_share": 0.1, "min_aspect": 0.5, "max_aspect": 2.0}
+
+
+def region(region_id=1, image_id=1, x=0, y=0, width=200, height=200, phrase="a red jar"):
+    return {
+        "region_id": region_id,
+        "image_id": image_id,
+        "x": x,
+        "y": y,
+        "width": width,
+        "height": height,
+        "phrase": phrase,
+    }
+
+
+def image(image_id=1, width=640, height=480):
+    names = ("archive", "path", "crc32", "coco_id", "flickr_id")
+    return {"image_id": image_id, "width": width, "height": height, **dict.fromkeys(names)}
+
+
+def filtered(regions, images=None, config=CONFIG):
+    frame = pl.from_dicts(regions, schema={n: pl.String if n == "phrase" else pl.Int64 for n in regions[0]})
+    sizes = pl.from_dicts([{k: i[k] for k in ("image_id", "width", "height")} for i in images or [image()]])
+    return filter_regions(frame, sizes, config).to_dicts()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, ""),
+        ({"image_id": 2}, "image_unknown"),
+        ({"phrase": " .\n"}, "caption_empty"),
+        ({"x": 645}, "box_outside_image"),
+        ({"width": 0}, "box_outside_image"),
+        ({"width": 199}, "area"),
+        ({"width": 150, "height": 301}, "aspect"),
+        ({"width": 401, "height": 200}, "aspect"),
+    ],
+)
+def test_region_is_dropped_for_its_reason(changes, reason):
+    assert filtered([region(**changes)])[0]["reason"] == reason
+
+
+def test_small_share_of_a_large_image_is_a_reason():
+    rows = filtered(
+        [region(1, width=200, height=200), region(2, width=250, height=200)], [image(width=1000, height=500)]
+    )
+    assert [row["reason"] for row in rows] == ["image_share", ""]
+
+
+def test_repeated_region_id_is_dropped_but_once():
+    rows = filtered([region(7), region(8), region(7, phrase="a blue jar")])
+    assert [(row["region_id"], row["reason"]) for row in rows] == [(7, ""), (7, "region_id_repeated"), (8, "")]
+
+
+@pytest.mark.parametrize(("width", "height"), [(200, 200), (400, 200), (200, 400), (160, 250)])
+def test_bounds_are_inclusive(width, height):
+    assert filtered([region(width=width, height=height)], [image(width=500, height=400)])[0]["reason"] == ""
+
+
+@pytest.mark.parametrize(
+    ("size", "box"), [((800, 500), (200, 200)), ((402, 1285), (201, 257)), ((1000, 403), (155, 260))]
+)
+def test_exactly_a_tenth_of_the_image_is_kept(size, box):
+    assert 10 * box[0] * box[1] == size[0] * size[1]
+    row = filtered([region(width=box[0], height=box[1])], [image(width=size[0], height=size[1])])[0]
+    assert row["reason"] == ""
+
+
+def test_box_is_clipped_to_the_image_and_kept_raw():
+    (row,) = filtered([region(x=-2, y=-1, width=302, height=500)])
+    assert [row[name] for name in ("x", "y", "width", "height")] == [0, 0, 300, 480]
+    assert [row[name] for name in ("x_raw", "y_raw", "width_raw", "height_raw")] == [-2, -1, 302, 500]
+
+
+def test_bounds_apply_to_the_clipped_box():
+    (row,) = filtered([region(x=500, width=400, height=400)])
+    assert (row["width"], row["reason"]) == (140, "aspect")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "caption"),
+    [
+        ("crosswalk\n", "crosswalk"),
+        (" A  red\tjar. ", "a red jar"),
+        ("Cafe\u0301 table", "caf\u00e9 table"),
+        ("the man's 2.5 m board", "the man's 2.5 m board"),
+        ("...", ""),
+    ],
+)
+def test_caption_is_canonical(phrase, caption):
+    assert canonical_caption(phrase) == caption
+
+
+def test_written_tables_hold_the_kept_regions_and_all_counts(tmp_path):
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("descriptions", "images", "regions")]
+    write_table(paths[0], REGION_DESCRIPTIONS, [region(3), region(2, width=10), region(1, phrase="A Jar.")])
+    write_table(paths[1], IMAGES, [image()])
+    write_regions(*paths, str(tmp_path / "accounting.csv"), json.dumps(CONFIG))
+    table = read_table(paths[2], REGIONS)
+    assert table.schema.equals(REGIONS)
+    assert table.select(["region_id", "caption", "caption_raw"]).to_pylist() == [
+        {"region_id": 1, "caption": "a jar", "caption_raw": "A Jar."},
+        {"region_id": 3, "caption": "a red jar", "caption_raw": "a red jar"},
+    ]
+    with open(tmp_path / "accounting.csv", newline="") as file:
+        assert {row["reason"]: row["count"] for row in csv.DictReader(file)} == {"read": "3", "area": "1", "kept": "2"}
+
+
+def test_images_without_regions_give_an_empty_table(tmp_path):
+    paths = [str(tmp_path / f"{name}.parquet") for name in ("descriptions", "images", "regions")]
+    write_table(paths[0], REGION_DESCRIPTIONS, [])
+    write_table(paths[1], IMAGES, [image()])
+    write_regions(*paths, str(tmp_path / "accounting.csv"), json.dumps(CONFIG))
+    assert read_table(paths[2], REGIONS).num_rows == 0
+    assert (tmp_path / "accounting.csv").read_text().splitlines()[1:] == [
+        "regions,region,read,0",
+        "regions,region,kept,0",
+    ]

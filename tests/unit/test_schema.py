@@ -1,0 +1,113 @@
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from crepebench import schema
+from crepebench.schema import GRAPHS, IMAGES, REGION_DESCRIPTIONS, SCORES, SPLITS, read_table, write_table
+
+ROWS = [
+    (
+        IMAGES,
+        [
+            {
+                "image_id": 1,
+                "width": 640,
+                "height": 480,
+                "archive": "images.zip",
+                "path": "VG_100K/1.jpg",
+                "crc32": 4_294_967_295,
+                "coco_id": None,
+                "flickr_id": 8_505_158_818,
+            }
+        ],
+    ),
+    (
+        GRAPHS,
+        [
+            {
+                "region_id": 5,
+                "image_id": 1,
+                "atoms": [
+                    {
+                        "kind": "object",
+                        "text": "jar",
+                        "surface": "jars",
+                        "start": 4,
+                        "end": 8,
+                        "subject": -1,
+                        "object": -1,
+                    }
+                ],
+                "compounds": [],
+                "n_atoms": 1,
+            }
+        ],
+    ),
+    (
+        SCORES,
+        [
+            {"set_id": "a", "foil_type": "atom", "rank": 1.5, "margin": 0.0, "wins": [0.5, 1.0], "reason": ""},
+            {
+                "set_id": "b",
+                "foil_type": "atom",
+                "rank": None,
+                "margin": None,
+                "wins": None,
+                "reason": "image_missing",
+            },
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("table", "rows"), ROWS, ids=["images", "graphs", "scores"])
+def test_rows_and_schema_survive_a_round_trip(tmp_path, table, rows):
+    path = str(tmp_path / "table.parquet")
+    assert write_table(path, table, rows) == len(rows)
+    assert pq.read_schema(path).equals(table)
+    found = read_table(path, table)
+    assert found.schema.equals(table)
+    assert found.to_pylist() == rows
+
+
+def test_table_without_rows_has_its_schema(tmp_path):
+    path = str(tmp_path / "table.parquet")
+    assert write_table(path, SPLITS, []) == 0
+    assert read_table(path, SPLITS).schema.equals(SPLITS)
+    assert read_table(path, SPLITS).num_rows == 0
+
+
+def test_rows_keep_their_order_across_row_groups(tmp_path, monkeypatch):
+    monkeypatch.setattr(schema, "ROWS_PER_GROUP", 4)
+    path = str(tmp_path / "table.parquet")
+    rows = [{"region_id": 7 * i % 11, "split": "SC", "decided_by": ""} for i in range(11)]
+    write_table(path, SPLITS, iter(rows))
+    assert pq.ParquetFile(path).num_row_groups == 3
+    assert read_table(path, SPLITS)["region_id"].to_pylist() == [7 * i % 11 for i in range(11)]
+
+
+def test_only_the_columns_asked_for_are_read(tmp_path):
+    path = str(tmp_path / "table.parquet")
+    write_table(path, SPLITS, [{"region_id": 1, "split": "UC", "decided_by": "red jar"}])
+    assert read_table(path, SPLITS, ["split"]).to_pylist() == [{"split": "UC"}]
+
+
+@pytest.mark.parametrize("x", ["left", [1], {"left": 1}])
+def test_row_of_another_type_is_refused_by_file_name(tmp_path, x):
+    row = {"region_id": 1, "image_id": 1, "x": x, "y": 0, "width": 1, "height": 1, "phrase": "a jar"}
+    with pytest.raises(ValueError, match=r"descriptions\.parquet: a row does not fit the table"):
+        write_table(str(tmp_path / "descriptions.parquet"), REGION_DESCRIPTIONS, [row])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fraction_is_not_cut_off_silently(tmp_path):
+    row = {"region_id": 1, "image_id": 1, "x": 1.5, "y": 0, "width": 1, "height": 1, "phrase": "a jar"}
+    with pytest.raises(ValueError, match=r"descriptions\.parquet: a row does not fit the table"):
+        write_table(str(tmp_path / "descriptions.parquet"), REGION_DESCRIPTIONS, [row])
+
+
+def test_table_of_another_version_is_refused(tmp_path):
+    path = str(tmp_path / "splits.parquet")
+    pq.write_table(pa.table({"region_id": pa.array([1], pa.int32()), "split": ["SC"], "decided_by": [""]}), path)
+    with pytest.raises(ValueError, match=r"splits\.parquet was written by another version"):
+        read_table(path, SPLITS)

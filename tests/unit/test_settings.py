@@ -1,0 +1,207 @@
+import copy
+
+import jsonschema
+import pytest
+import yaml
+
+from crepebench.settings import check_names, read_definition
+
+
+@pytest.fixture(scope="module")
+def schema(repository):
+    return yaml.safe_load((repository / "workflow" / "schemas" / "config.schema.yaml").read_text())
+
+
+@pytest.fixture
+def config(repository):
+    return yaml.safe_load((repository / "config" / "config.yaml").read_text())
+
+
+def merged(config, overlay):
+    """Merges an overlay key by key, as Snakemake does."""
+    for key, value in overlay.items():
+        config[key] = merged(config[key], value) if isinstance(value, dict) and key in config else value
+    return config
+
+
+def objects_of(schema, place=""):
+    """Yields (place, schema) of every object in a schema."""
+    if schema.get("type") == "object":
+        yield place, schema
+    for name, child in schema.get("properties", {}).items():
+        yield from objects_of(child, f"{place}/{name}")
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield from objects_of(schema["additionalProperties"], f"{place}/*")
+
+
+def test_default_config_is_valid(schema, config):
+    jsonschema.validate(config, schema)
+    check_names(config)
+
+
+def test_tiny_overlay_is_valid(schema, config, repository):
+    overlay = yaml.safe_load((repository / "tests" / "data" / "tiny.yaml").read_text())
+    jsonschema.validate(merged(config, overlay), schema)
+
+
+def test_schema_itself_is_valid(schema):
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_every_object_of_the_schema_is_closed(schema):
+    open_ones = [place for place, found in objects_of(schema) if found.get("additionalProperties", True) is True]
+    assert open_ones == []
+
+
+def test_every_key_of_the_schema_is_described(schema):
+    keys = [
+        (f"{place}/{name}", child)
+        for place, found in objects_of(schema)
+        for name, child in found.get("properties", {}).items()
+    ]
+    assert len(keys) > 0
+    assert [key for key, child in keys if "description" not in child and "$ref" not in child] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ((), "region"),
+        (("regions",), "min_aera"),
+        (("foils",), "sed"),
+        (("corpora", "definitions", "mini_cc12m"), "fromat"),
+        (("models", "definitions", "mini_clip_cc12m"), "wieghts"),
+    ],
+)
+def test_unknown_key_is_refused_by_name(schema, config, path, key):
+    block = config
+    for name in path:
+        block = block[name]
+    block[key] = 1
+    with pytest.raises(jsonschema.ValidationError, match=key):
+        jsonschema.validate(config, schema)
+
+
+def test_unknown_key_is_refused_in_every_block(schema, config):
+    for block in config:
+        broken = copy.deepcopy(config)
+        broken[block]["typo"] = 1
+        with pytest.raises(jsonschema.ValidationError, match="typo"):
+            jsonschema.validate(broken, schema)
+
+
+@pytest.mark.parametrize(
+    ("block", "key", "value"),
+    [
+        ("regions", "min_image_share", 1.5),
+        ("graphs", "duplicates", "images"),
+        ("foils", "seed", -1),
+        ("evaluation", "cross_corpus", "no"),
+        ("corpora", "use", []),
+    ],
+)
+def test_value_out_of_bounds_is_refused(schema, config, block, key, value):
+    config[block][key] = value
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(config, schema)
+
+
+@pytest.mark.parametrize("block", ["wordnet", "icons", "regions", "stores"])
+def test_missing_block_is_refused(schema, config, block):
+    del config[block]
+    with pytest.raises(jsonschema.ValidationError, match=f"'{block}' is a required property"):
+        jsonschema.validate(config, schema)
+
+
+def test_corpus_from_files_must_name_its_files(schema, config):
+    config["corpora"]["definitions"]["mine"] = {"source": "files", "format": "cc12m"}
+    with pytest.raises(jsonschema.ValidationError, match="'files' is a required property"):
+        jsonschema.validate(config, schema)
+
+
+def test_definition_is_found_by_name(config):
+    assert read_definition(config, "corpora", "mini_yfcc15m")["format"] == "yfcc15m"
+
+
+@pytest.mark.parametrize("block", ["corpora", "models"])
+def test_name_without_definition_is_refused(config, block):
+    config[block]["use"].append("lainon")
+    with pytest.raises(ValueError, match=rf"config: {block}\.definitions has no 'lainon'; it defines \['mini_"):
+        check_names(config)
+
+
+def test_icons_model_must_be_trained_on_a_defined_corpus(config):
+    config["models"]["definitions"][config["models"]["use"][0]]["training_data"] = ["cc13m"]
+    with pytest.raises(ValueError, match=r"corpora\.definitions has no 'cc13m'"):
+        check_names(config)
+
+
+def test_control_of_an_undefined_corpus_is_refused(config):
+    config["corpora"]["definitions"]["twin"] = {"source": "icons", "format": "cc12m", "control_of": "cc13m"}
+    with pytest.raises(ValueError, match=r"corpora\.definitions has no 'cc13m'"):
+        check_names(config)
+
+
+def test_control_of_a_corpus_from_files_is_refused(config):
+    config["corpora"]["definitions"]["mine"] = {"source": "files", "format": "cc12m", "files": ["a.tsv"]}
+    config["corpora"]["definitions"]["twin"] = {"source": "icons", "format": "cc12m", "control_of": "mine"}
+    with pytest.raises(ValueError, match=r"corpora\.definitions\.twin\.control_of is for corpora of the icons world"):
+        check_names(config)
+
+
+def test_bounds_in_the_wrong_order_are_refused(config):
+    config["regions"].update(min_aspect=2.5, max_aspect=2.0)
+    with pytest.raises(ValueError, match=r"regions\.min_aspect is greater than regions\.max_aspect"):
+        check_names(config)
+
+
+def with_weights(config, **changes):
+    """Makes the first model in use one whose weights are given."""
+    name = config["models"]["use"][0]
+    definition = config["models"]["definitions"][name]
+    config["models"]["definitions"][name] = {**definition, "source": "weights", **changes}
+    config["icons"]["control"]["model"] = config["models"]["use"][1]
+    return name
+
+
+def test_model_from_a_tag_needs_an_architecture(config):
+    name = with_weights(config, weights="laion2b_s34b_b79k")
+    with pytest.raises(ValueError, match=rf"models\.definitions\.{name}: an architecture is missing"):
+        check_names(config)
+
+
+def test_model_from_a_tag_with_an_architecture_is_valid(schema, config):
+    with_weights(config, weights="laion2b_s34b_b79k", architecture="ViT-B-32")
+    jsonschema.validate(config, schema)
+    assert check_names(config) is None
+
+
+def test_folder_of_weights_needs_open_clips_config(config, tmp_path):
+    name = with_weights(config, weights=str(tmp_path))
+    with pytest.raises(ValueError, match=rf"models\.definitions\.{name}: the folder .* holds no open_clip_config"):
+        check_names(config)
+    (tmp_path / "open_clip_config.json").write_text("{}")
+    assert check_names(config) is None
+
+
+def test_model_that_would_enter_no_table_is_refused(config):
+    name = with_weights(config, weights="tag", architecture="ViT-B-32", training_data=["laion2b"])
+    with pytest.raises(ValueError, match=rf"models\.definitions\.{name}: it would enter no table"):
+        check_names(config)
+    config["evaluation"]["cross_corpus"] = True
+    assert check_names(config) is None
+
+
+@pytest.mark.parametrize("role", ["model", "twin"])
+def test_control_must_name_a_model_of_the_icons_world(config, role):
+    config["models"]["definitions"]["mine"] = {
+        "family": "open_clip",
+        "source": "weights",
+        "weights": "tag",
+        "architecture": "ViT-B-32",
+        "training_data": [],
+        "seen_images": [],
+    }
+    config["icons"]["control"][role] = "mine"
+    with pytest.raises(ValueError, match=rf"icons\.control\.{role} names 'mine', which is no model of the icons world"):
+        check_names(config)

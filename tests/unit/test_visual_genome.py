@@ -1,0 +1,312 @@
+import csv
+import json
+import zipfile
+from collections import Counter
+
+import pytest
+
+from crepebench.accounting import KEPT, READ
+from crepebench.schema import IMAGES, OBJECTS, REGION_DESCRIPTIONS, RELATIONSHIPS, read_table
+from crepebench.visual_genome import (
+    ANNOTATIONS,
+    AttributeEntries,
+    image_rows,
+    list_image_members,
+    object_rows,
+    read_attributes,
+    read_entries,
+    region_rows,
+    relationship_rows,
+    write_visual_genome,
+)
+
+BOX = {"x": 1, "y": 2, "w": 30, "h": 40}
+REGION = {"region_id": 5, "x": 1, "y": -1, "width": 277, "height": 70, "phrase": "a jar\n"}
+
+
+def zipped(path, text, member="objects.json"):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(member, text)
+    return str(path)
+
+
+def objects_of(items, attributes=None):
+    counts = Counter()
+    entries = [{"image_id": 9, "objects": items}]
+    return list(object_rows(entries, "objects.json.zip", attributes or AttributeEntries(), counts)), counts
+
+
+def relations_of(items):
+    counts = Counter()
+    return list(relationship_rows([{"image_id": 9, "relationships": items}], "relationships.json.zip", counts)), counts
+
+
+def regions_of(entry):
+    return list(region_rows([entry], "region_descriptions.json.zip", Counter()))
+
+
+def test_entries_are_read_one_by_one(tmp_path):
+    path = zipped(tmp_path / "objects.json.zip", json.dumps([{"image_id": i, "x": 0.5} for i in range(11)]))
+    assert list(read_entries(path)) == [{"image_id": i, "x": 0.5} for i in range(11)]
+
+
+def test_file_that_is_no_zip_is_refused(tmp_path):
+    path = tmp_path / "objects.json.zip"
+    path.write_text("<html>moved</html>")
+    with pytest.raises(ValueError, match=r"objects\.json\.zip: the zip is damaged .*fetch it again"):
+        list(read_entries(str(path)))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
+def test_zip_that_is_cut_off_is_refused(tmp_path, share):
+    path = tmp_path / "objects.json.zip"
+    zipped(path, json.dumps([{"image_id": 7919 * i % 1009} for i in range(500)]))
+    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
+    with pytest.raises(ValueError, match=r"objects\.json\.zip: the zip is damaged"):
+        list(read_entries(str(path)))
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2, 0.5, 0.8])
+def test_zip_with_flipped_bytes_inside_is_refused(tmp_path, share):
+    path = tmp_path / "objects.json.zip"
+    zipped(path, json.dumps([{"image_id": 7919 * i % 1009} for i in range(500)]))
+    raw = bytearray(path.read_bytes())
+    place = 45 + int(share * (len(raw) - 200))
+    raw[place : place + 2] = raw[place] ^ 0xFF, raw[place + 1] ^ 0x55
+    path.write_bytes(raw)
+    with pytest.raises(ValueError, match=r"objects\.json\.zip: the (zip|JSON inside) is damaged"):
+        list(read_entries(str(path)))
+
+
+@pytest.mark.parametrize("text", ["", '[{"a": 1}, {"b"', '[{"a": 1} {"b": 2}]'])
+def test_damaged_json_is_refused(tmp_path, text):
+    path = zipped(tmp_path / "objects.json.zip", text)
+    with pytest.raises(ValueError, match=r"objects\.json\.zip: the JSON inside is damaged"):
+        list(read_entries(path))
+
+
+def test_zip_without_json_is_refused(tmp_path):
+    path = zipped(tmp_path / "objects.json.zip", "[]", member="readme.txt")
+    with pytest.raises(ValueError, match=r"objects\.json\.zip: expected one JSON file inside, found \[\]"):
+        list(read_entries(path))
+
+
+def test_both_versions_of_object_fields_give_the_same_row():
+    (old,), _ = objects_of([{"id": 4, "name": "Jar ", "x": 1, "y": 2, "width": 30, "height": 40}])
+    (new,), _ = objects_of([{"object_id": 4, "names": ["jar"], **BOX, "synsets": []}])
+    assert old == new
+    assert (old["object_id"], old["names"], old["width"]) == (4, ["jar"], 30)
+
+
+def test_all_names_of_an_object_are_kept_clean():
+    (row,), _ = objects_of([{"object_id": 4, "names": [" Street  light", "LAMP\n"], **BOX, "synsets": ["lamp.n.02"]}])
+    assert (row["names"], row["synsets"]) == (["street light", "lamp"], ["lamp.n.02"])
+
+
+@pytest.mark.parametrize("names", [[], [" "], ""])
+def test_object_without_a_name_is_dropped_and_counted(names):
+    rows, counts = objects_of([{"object_id": 4, "names": names, **BOX}, {"object_id": 5, "names": ["jar"], **BOX}])
+    assert [row["object_id"] for row in rows] == [5]
+    assert counts == {READ: 2, "name_missing": 1, KEPT: 1}
+
+
+def test_attributes_reach_their_own_object_only():
+    items = [
+        {"object_id": 1, "attributes": ["Red ", "small"]},
+        {"object_id": 2, "attributes": None},
+        {"object_id": 3},
+        {"object_id": 4, "attributes": [" "]},
+    ]
+    attributes = read_attributes([{"image_id": 9, "attributes": items}], "attributes.json.zip")
+    rows, _ = objects_of([{"object_id": i, "names": ["jar"], **BOX} for i in (1, 2, 3, 4)], attributes)
+    assert [row["attributes"] for row in rows] == [["red", "small"], [], [], []]
+
+
+def test_attributes_of_an_unknown_object_are_counted():
+    items = [{"object_id": 1, "attributes": ["red"]}, {"object_id": 99, "attributes": ["blue"]}]
+    attributes = read_attributes([{"image_id": 9, "attributes": items}], "attributes.json.zip")
+    objects_of([{"object_id": 1, "names": ["jar"], **BOX}], attributes)
+    assert attributes.counts() == {READ: 2, KEPT: 1, "object_unknown": 1}
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        ({"object_id": 1, "name": "Man"}, {"object_id": 2, "name": "hat"}),
+        ({"object_id": 1, "name": "man"}, {"object_id": 2, "names": ["hat", "cap"]}),
+        ({"id": 1, "names": ["man "]}, {"id": 2, "name": "hat"}),
+    ],
+)
+def test_every_form_of_endpoint_gives_the_same_row(ends):
+    (row,), _ = relations_of([{"relationship_id": 3, "predicate": "WEARS ", "subject": ends[0], "object": ends[1]}])
+    assert row == {
+        "image_id": 9,
+        "relationship_id": 3,
+        "predicate": "wears",
+        "subject_id": 1,
+        "object_id": 2,
+        "subject_name": "man",
+        "object_name": "hat",
+    }
+
+
+@pytest.mark.parametrize("predicate", ["", "  ", None])
+def test_relationship_without_predicate_is_dropped_and_counted(predicate):
+    ends = {"subject": {"object_id": 1, "name": "man"}, "object": {"object_id": 2, "name": "hat"}}
+    rows, counts = relations_of([{"relationship_id": 3, "predicate": predicate, **ends}])
+    assert rows == []
+    assert counts == {READ: 1, "predicate_missing": 1}
+
+
+def test_relationship_whose_endpoint_has_no_name_does_not_stop_the_run():
+    ends = {"subject": {"object_id": 1, "names": []}, "object": {"object_id": 2, "name": "hat"}}
+    rows, counts = relations_of([{"relationship_id": 3, "predicate": "wears", **ends}])
+    assert rows == []
+    assert counts[READ] == 1
+    assert counts[KEPT] == 0
+
+
+def test_image_without_regions_has_no_row():
+    assert regions_of({"id": 9, "regions": []}) == []
+
+
+def test_region_keeps_box_and_raw_phrase():
+    (row,) = regions_of({"id": 9, "regions": [REGION]})
+    assert row == {"image_id": 9, **REGION}
+
+
+def test_region_with_null_phrase_has_an_empty_one():
+    assert regions_of({"id": 9, "regions": [{**REGION, "phrase": None}]})[0]["phrase"] == ""
+
+
+@pytest.mark.parametrize("field", ["region_id", "phrase", "width"])
+def test_region_with_a_field_missing_is_refused_by_file(field):
+    region = {key: value for key, value in REGION.items() if key != field}
+    with pytest.raises(ValueError, match=rf"region_descriptions\.json\.zip.*{field}"):
+        regions_of({"id": 9, "regions": [region]})
+
+
+@pytest.mark.parametrize("field", ["object_id", "names", "x", "w"])
+def test_object_with_a_field_missing_is_refused_by_file(field):
+    item = {key: value for key, value in {"object_id": 4, "names": ["jar"], **BOX}.items() if key != field}
+    with pytest.raises(ValueError, match=rf"objects\.json\.zip.*'{field}'"):
+        objects_of([item])
+
+
+def test_images_are_joined_with_their_files_by_id_not_by_place():
+    entries = [{"image_id": i, "url": f"https://h/VG_100K/{i}.jpg", "width": 4, "height": 3} for i in (3, 1, 2)]
+    members = {1: [("images.zip", "VG_100K/1.jpg", 11)], 3: [("images2.zip", "VG_100K_2/3.jpg", 33)]}
+    counts = Counter()
+    rows = list(image_rows(entries, members, counts))
+    assert [(row["image_id"], row["archive"], row["crc32"]) for row in rows] == [
+        (3, "images2.zip", 33),
+        (1, "images.zip", 11),
+        (2, None, None),
+    ]
+    assert counts == {READ: 3, KEPT: 3}
+
+
+@pytest.mark.parametrize("folder", ["VG_100K", "VG_100K_2"])
+def test_folder_of_the_url_decides_between_two_files(folder):
+    entry = {"image_id": 1, "url": f"https://h/{folder}/1.jpg", "width": 4, "height": 3}
+    members = {1: [("images.zip", "VG_100K/1.jpg", 1), ("images2.zip", "VG_100K_2/1.jpg", 2)]}
+    (row,) = image_rows([entry], members, Counter())
+    assert row["path"] == f"{folder}/1.jpg"
+
+
+def test_repeated_image_is_dropped_and_counted():
+    counts = Counter()
+    entry = {"image_id": 1, "width": 4, "height": 3, "coco_id": 7, "flickr_id": 8_505_158_818}
+    rows = list(image_rows([entry, {**entry, "width": 5}], {}, counts))
+    assert [(row["width"], row["coco_id"], row["flickr_id"]) for row in rows] == [(4, 7, 8_505_158_818)]
+    assert counts == {READ: 2, KEPT: 1, "image_id_repeated": 1}
+
+
+def test_file_without_images_is_refused():
+    with pytest.raises(ValueError, match="image_data: the file holds no image"):
+        list(image_rows([], {}, Counter()))
+
+
+def test_only_numbered_jpegs_are_listed(tmp_path):
+    path = tmp_path / "images.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("VG_100K/7.jpg", "VG_100K/readme.txt", "VG_100K/thumb.jpg", "VG_100K/"):
+            archive.writestr(name, b"abc")
+    crc = zipfile.crc32(b"abc")
+    assert list_image_members([str(path)]) == {7: [(str(path), "VG_100K/7.jpg", crc)]}
+
+
+def test_damaged_image_zip_is_refused(tmp_path):
+    path = tmp_path / "images.zip"
+    path.write_bytes(b"PK\x03\x04 half of a file")
+    with pytest.raises(ValueError, match=r"images\.zip: the zip is damaged"):
+        list_image_members([str(path)])
+
+
+def test_stage_writes_its_tables_and_counts(tmp_path):
+    ends = {"subject": {"object_id": 1, "name": "man"}, "object": {"object_id": 2, "name": "hat"}}
+    files = {
+        "image_data": [{"image_id": 9, "width": 640, "height": 480, "coco_id": None, "flickr_id": None}],
+        "objects": [{"image_id": 9, "objects": [{"object_id": 1, "names": ["man"], **BOX, "synsets": []}]}],
+        "attributes": [{"image_id": 9, "attributes": [{"object_id": 1, "names": ["man"], "attributes": ["tall"]}]}],
+        "relationships": [{"image_id": 9, "relationships": [{"relationship_id": 3, "predicate": "wears", **ends}]}],
+        "region_descriptions": [{"id": 9, "regions": [REGION]}, {"id": 10, "regions": []}],
+    }
+    zips = [zipped(tmp_path / f"{n}.json.zip", json.dumps(files[n]), f"{n}.json") for n in ANNOTATIONS]
+    with zipfile.ZipFile(tmp_path / "images.zip", "w") as archive:
+        archive.writestr("VG_100K/9.jpg", b"abc")
+    tables = [str(tmp_path / f"{n}.parquet") for n in ("images", "objects", "relationships", "regions")]
+    write_visual_genome(zips, [str(tmp_path / "images.zip")], *tables, str(tmp_path / "accounting.csv"))
+    schemas = (IMAGES, OBJECTS, RELATIONSHIPS, REGION_DESCRIPTIONS)
+    images, objects, relationships, regions = (
+        read_table(p, s).to_pylist() for p, s in zip(tables, schemas, strict=True)
+    )
+    assert images[0]["path"] == "VG_100K/9.jpg"
+    assert objects[0]["attributes"] == ["tall"]
+    assert relationships[0]["object_name"] == "hat"
+    assert regions == [{"image_id": 9, **REGION}]
+    with open(tmp_path / "accounting.csv", newline="") as file:
+        kept = {row["unit"]: row["count"] for row in csv.DictReader(file) if row["reason"] == KEPT}
+    assert kept == dict.fromkeys(("image", "object", "attribute_entry", "relationship", "region_description"), "1")
+
+
+def read_real(folder, version):
+    """Reads the five real images of one version; returns the rows of objects, relationships and regions."""
+    entries = {
+        name: json.loads((folder / "visual_genome_5_images" / version / f"{name}.json").read_text())
+        for name in ANNOTATIONS[1:]
+    }
+    attributes = read_attributes(entries["attributes"], "attributes")
+    objects = list(object_rows(entries["objects"], "objects", attributes, Counter()))
+    relationships = list(relationship_rows(entries["relationships"], "relationships", Counter()))
+    regions = list(region_rows(entries["region_descriptions"], "region_descriptions", Counter()))
+    return objects, relationships, regions
+
+
+def test_real_images_of_version_1_2_give_177_objects_158_relationships_1278_regions(shared_data):
+    assert tuple(map(len, read_real(shared_data, "v1.2"))) == (177, 158, 1278)
+
+
+def test_real_objects_of_version_1_2_hold_the_dirt_that_was_counted_by_hand(shared_data):
+    objects, relationships, regions = read_real(shared_data, "v1.2")
+    assert sum(not row["attributes"] for row in objects) == 67
+    assert sum(not row["synsets"] for row in objects) == 13
+    assert sum(len(row["names"]) > 1 for row in objects) == 12
+    assert sum("\n" in row["phrase"] for row in regions) == 13
+    known = {row["object_id"] for row in objects}
+    assert {row[end] for row in relationships for end in ("subject_id", "object_id")} <= known
+
+
+def test_real_images_of_version_1_0_are_read_by_the_same_code(shared_data):
+    objects, relationships, regions = read_real(shared_data, "v1.0")
+    assert len(relationships) == 156
+    assert all(row["subject_name"] and row["object_name"] for row in relationships)
+    assert all(row["names"] and row["synsets"] == [] for row in objects)
+    assert len({row["region_id"] for row in regions}) == len(regions) > 0
+
+
+def test_real_image_data_is_read(shared_data):
+    entries = json.loads((shared_data / "visual_genome_5_images" / "image_data.json").read_text())
+    rows = list(image_rows(entries, {}, Counter()))
+    assert len(rows) == 5
+    assert all(row["width"] > 0 and row["height"] > 0 and row["archive"] is None for row in rows)

@@ -1,0 +1,145 @@
+import csv
+from collections import Counter
+
+import pytest
+
+from crepebench.accounting import KEPT, READ
+from crepebench.corpora import CorpusRow
+from crepebench.graphs import parse_texts
+from crepebench.schema import VOCABULARY, read_table, write_table
+from crepebench.vocabularies import (
+    atom_key,
+    count_captions,
+    merge_vocabularies,
+    parse_corpus,
+    read_seen,
+    vocabulary_keys,
+    vocabulary_rows,
+)
+
+CFG = '{"format": "cc12m", "spacy_model": "any"}'
+JAR, BOX, RED = (atom_key(*atom) for atom in (("object", "jar"), ("object", "box"), ("attribute", "red")))
+RED_JAR = ("attribute_object", "", "", "jar", "red")
+
+
+@pytest.fixture
+def fast_parser(parser, monkeypatch):
+    monkeypatch.setattr("crepebench.vocabularies.load_parser", lambda model: parser)
+    return parser
+
+
+def write_shard(path, counts, n_parsed):
+    write_table(str(path), VOCABULARY, vocabulary_rows(Counter(counts), n_parsed))
+    return str(path)
+
+
+def merged(tmp_path, *shards):
+    path = str(tmp_path / "merged.parquet")
+    merge_vocabularies([write_shard(tmp_path / f"{i}.parquet", *shard) for i, shard in enumerate(shards)], path)
+    return read_table(path, VOCABULARY)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "key"),
+    [
+        ("object", "jar", ("object", "", "", "jar", "")),
+        ("relation", "above", ("relation", "", "above", "", "")),
+        ("attribute", "red", ("attribute", "", "", "", "red")),
+    ],
+)
+def test_atom_stands_in_the_field_of_its_kind(kind, text, key):
+    assert atom_key(kind, text) == key
+
+
+def test_atom_of_unknown_kind_is_refused():
+    with pytest.raises(KeyError, match="verb"):
+        atom_key("verb", "run")
+
+
+def test_keys_hold_atoms_and_compounds_once(parser):
+    (graph,) = parse_texts(["a red jar above a red box and a red jar"], parser)
+    keys = vocabulary_keys(graph)
+    assert {JAR, BOX, RED, RED_JAR, ("relation", "", "above", "", "")} <= keys
+    assert ("object_relation_object", "jar", "above", "box", "") in keys
+
+
+def test_word_that_stands_twice_in_a_caption_counts_once(parser):
+    rows = [CorpusRow("", text, "") for text in ("a red jar and a red jar", "a red jar", "a jar")]
+    vocabulary, _ = count_captions(rows, parser)
+    assert (vocabulary[JAR], vocabulary[RED], vocabulary[RED_JAR]) == (3, 2, 2)
+
+
+def test_unusable_rows_are_counted_by_reason_and_not_parsed(parser):
+    rows = [CorpusRow("", "a red jar", ""), CorpusRow("", "", "text_empty"), CorpusRow("", "a box", "columns_missing")]
+    vocabulary, accounting = count_captions(rows, parser)
+    assert accounting == {READ: 3, KEPT: 1, "text_empty": 1, "columns_missing": 1}
+    assert BOX not in vocabulary
+    assert JAR in vocabulary
+
+
+def test_counts_of_shards_are_added_up(tmp_path):
+    table = merged(tmp_path, ({JAR: 2, RED: 1}, 3), ({BOX: 1, JAR: 5}, 6))
+    assert table.schema.equals(VOCABULARY)
+    rows = {(row["object"], row["attribute"]): (row["count"], row["n_parsed"]) for row in table.to_pylist()}
+    assert rows == {("jar", ""): (7, 9), ("box", ""): (1, 9), ("", "red"): (1, 9)}
+
+
+def test_order_of_shards_does_not_matter(tmp_path):
+    shards = [({JAR: 2, RED: 1, RED_JAR: 1}, 3), ({BOX: 1, JAR: 5}, 6), ({RED: 4}, 4)]
+    (tmp_path / "b").mkdir()
+    assert merged(tmp_path, *shards).equals(merged(tmp_path / "b", *shards[::-1]))
+
+
+def test_counts_go_beyond_32_bits(tmp_path):
+    table = merged(tmp_path, ({JAR: 2**31}, 2**31), ({JAR: 2**31}, 2**31))
+    assert table["count"].to_pylist() == [2**32]
+    assert table["n_parsed"].to_pylist() == [2**32]
+
+
+def test_shard_without_rows_adds_nothing(tmp_path, fast_parser):
+    (tmp_path / "corpus.tsv").write_text("u\ta red jar\nu\t\n")
+    paths = [str(tmp_path / f"shard-{shard}.parquet") for shard in range(2)]
+    for shard, path in enumerate(paths):
+        accounting = str(tmp_path / f"{shard}.csv")
+        parse_corpus([str(tmp_path / "corpus.tsv")], "cc12m", path, accounting, shard, 2, CFG)
+    assert read_table(paths[1], VOCABULARY).num_rows == 0
+    with open(tmp_path / "1.csv", newline="") as file:
+        assert {row["reason"]: row["count"] for row in csv.DictReader(file)} == {READ: "0", KEPT: "0"}
+    merge_vocabularies(paths, str(tmp_path / "merged.parquet"))
+    assert read_table(str(tmp_path / "merged.parquet"), VOCABULARY).equals(read_table(paths[0], VOCABULARY))
+
+
+def test_captions_without_any_atom_are_parsed_captions_too(tmp_path):
+    table = merged(tmp_path, ({JAR: 1}, 2), ({}, 5))
+    assert table["n_parsed"].to_pylist() == [7]
+
+
+def test_corpus_without_a_usable_caption_is_refused(tmp_path, fast_parser):
+    (tmp_path / "corpus.tsv").write_text("u\t\nu\nu\t  \n")
+    shard = str(tmp_path / "shard.parquet")
+    parse_corpus([str(tmp_path / "corpus.tsv")], "cc12m", shard, str(tmp_path / "a.csv"), 0, 1, CFG)
+    with pytest.raises(ValueError, match=r"merged\.parquet: the corpus holds no usable caption; see its accounting"):
+        merge_vocabularies([shard], str(tmp_path / "merged.parquet"))
+    assert not (tmp_path / "merged.parquet").exists()
+
+
+@pytest.mark.parametrize("n_shards", [1, 2, 3])
+def test_number_of_shards_does_not_change_the_vocabulary(tmp_path, fast_parser, monkeypatch, n_shards):
+    monkeypatch.setattr("crepebench.corpora.BLOCK_ROWS", 2)
+    texts = ["a red jar", "a jar", "a red box above a jar", "", "a blue jar", "boxes", "a red jar"]
+    (tmp_path / "corpus.tsv").write_text("".join(f"u\t{text}\n" for text in texts))
+    paths = [str(tmp_path / f"shard-{shard}.parquet") for shard in range(n_shards)]
+    for shard, path in enumerate(paths):
+        parse_corpus([str(tmp_path / "corpus.tsv")], "c", path, str(tmp_path / "a.csv"), shard, n_shards, CFG)
+    merge_vocabularies(paths, str(tmp_path / "merged.parquet"))
+    rows = read_table(str(tmp_path / "merged.parquet"), VOCABULARY).to_pylist()
+    naive = Counter(key for graph in parse_texts(filter(None, texts), fast_parser) for key in vocabulary_keys(graph))
+    fields = ("kind", "subject", "relation", "object", "attribute")
+    assert {tuple(row[field] for field in fields): row["count"] for row in rows} == naive
+    assert {row["n_parsed"] for row in rows} == {6}
+
+
+@pytest.mark.parametrize(("min_count", "seen"), [(1, {JAR, BOX, RED}), (2, {JAR, RED}), (3, {JAR}), (4, set())])
+def test_seen_is_what_occurs_often_enough(tmp_path, min_count, seen):
+    path = write_shard(tmp_path / "v.parquet", {JAR: 3, RED: 2, BOX: 1}, 5)
+    assert read_seen(path, min_count) == seen

@@ -1,0 +1,89 @@
+import shutil
+
+import pytest
+import yaml
+
+from .conftest import ROOT, assert_ok, run_snakemake
+
+
+def test_dry_run_of_the_default_config_plans_the_main_job(tmp_path):
+    done = run_snakemake(tmp_path, "-n", "--cores", "8", "results/tables/systematicity.csv", overlay=None)
+    assert_ok(done)
+    assert "tabulate_systematicity" in done.stdout
+
+
+def test_lint_has_no_findings():
+    done = run_snakemake(ROOT, "--lint", overlay=None)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_at_most_25_jobs_load_spacy_or_open_clip(tmp_path):
+    done = run_snakemake(
+        tmp_path, "-n", "--quiet", "rules", "--cores", "2", "results/tables/systematicity.csv", overlay=None
+    )
+    assert_ok(done)
+    stats = [line.split() for line in done.stdout.splitlines()]
+    counts = {fields[0]: int(fields[1]) for fields in stats if len(fields) == 2 and fields[1].isdecimal()}
+    heavy = ("parse_corpus", "parse_regions", "train_icons_model", "extract_features")
+    assert 0 < sum(counts[rule] for rule in heavy) <= 25
+
+
+def test_an_unknown_config_key_stops_the_run_and_is_named(tmp_path):
+    overlay = tmp_path / "typo.yaml"
+    overlay.write_text("regions:\n  min_aera: 1\n")
+    done = run_snakemake(tmp_path, "-n", overlay=overlay)
+    assert done.returncode != 0
+    assert "min_aera" in done.stdout + done.stderr
+
+
+def test_a_model_that_is_not_defined_stops_the_run_and_is_named(tmp_path):
+    overlay = tmp_path / "model.yaml"
+    overlay.write_text("models:\n  use: [no_such_model]\n")
+    done = run_snakemake(tmp_path, "-n", overlay=overlay)
+    assert done.returncode != 0
+    assert "no_such_model" in done.stdout + done.stderr
+
+
+def test_every_rule_logs_and_carries_the_digest_of_its_code():
+    for path in sorted((ROOT / "workflow" / "rules").glob("*.smk")):
+        rules = path.read_text().split("\nrule ")[1:]
+        for rule in rules:
+            name = rule.partition(":")[0]
+            assert "results/logs/" + name in rule, name
+            assert f'code=code_digest("{name}.py")' in rule, name
+            assert f'"../scripts/{name}.py"' in rule, name
+
+
+def test_the_environment_for_conda_is_the_one_of_pip():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    assert {"pip": ["-r requirements.txt"]} in environment["dependencies"]
+
+
+def test_a_damaged_zip_is_named_in_the_error(tmp_path):
+    source = tmp_path / "visual_genome"
+    source.mkdir()
+    for name in ("image_data", "objects", "attributes", "relationships", "region_descriptions"):
+        (source / f"{name}.json.zip").write_bytes(b"no zip at all")
+    for name in ("images.zip", "images2.zip"):
+        (source / name).write_bytes(b"no zip at all")
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text(f"visual_genome:\n  source: {source}\n")
+    done = run_snakemake(tmp_path, "--cores", "1", "results/visual_genome/images.parquet", overlay=overlay)
+    assert done.returncode != 0
+    assert "images.zip: the zip is damaged" in done.stdout + done.stderr
+    assert not (tmp_path / "results" / "visual_genome" / "images.parquet").exists()
+
+
+@pytest.mark.parametrize("tool", ["dot"])
+def test_the_picture_of_the_dag_is_up_to_date(tool):
+    if shutil.which(tool) is None:
+        pytest.skip("graphviz is not installed, and the picture is text made with it")
+    picture = (ROOT / "docs" / "dag.svg").read_text()
+    rules = [
+        line.removeprefix("rule ").rstrip(":")
+        for path in (ROOT / "workflow" / "rules").glob("*.smk")
+        for line in path.read_text().splitlines()
+        if line.startswith("rule ")
+    ]
+    missing = [rule for rule in rules if rule not in picture and rule != "tabulate_icons_control"]
+    assert not missing
