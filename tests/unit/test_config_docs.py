@@ -95,12 +95,40 @@ def test_tiny_overlay_validates_and_adds_no_key():
     assert list(walk_config(tiny)) == list(walk_config(default))
 
 
-def test_worked_examples_of_the_manual_validate():
+def read_worked_examples() -> dict[str, str]:
+    """Returns the overlay of each worked example, by its heading."""
+    text = MANUAL.read_text(encoding="utf-8").partition("## Worked examples")[2]
+    return dict(re.findall(r"^### ([^\n]+)\n.*?```yaml\n(.*?)```", text, re.DOTALL | re.MULTILINE))
+
+
+def merged_with_default(*overlays: str) -> dict:
     config = read_yaml(REPOSITORY / "config" / "config.yaml")
-    for example in re.findall(r"```yaml\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL):
-        update_config(config, yaml.safe_load(example))
-        validate(config, str(SCHEMA), set_default=False)
-        check_names(config)
+    for overlay in overlays:
+        update_config(config, yaml.safe_load(overlay))
+    return config
+
+
+def test_manual_has_its_worked_examples():
+    assert len(read_worked_examples()) == MANUAL.read_text(encoding="utf-8").count("```yaml\n") == 5
+
+
+@pytest.mark.parametrize("title", read_worked_examples())
+def test_worked_example_of_the_manual_validates(tmp_path, title):
+    examples = read_worked_examples()
+    (tmp_path / "my_clip").mkdir()
+    (tmp_path / "my_clip" / "open_clip_config.json").write_text("{}")
+    overlay = examples[title].replace("/models", str(tmp_path))
+    needed = [examples["A corpus of your own"]] if title.startswith("A model ") else []
+    config = merged_with_default(*needed, overlay)
+    validate(config, str(SCHEMA), set_default=False)
+    check_names(config)
+
+
+def test_corpus_without_a_model_that_was_trained_on_it_is_refused():
+    overlay = yaml.safe_load(read_worked_examples()["A corpus of your own"])
+    del overlay["models"]
+    with pytest.raises(ValueError, match="it would enter no table"):
+        check_names(merged_with_default(yaml.safe_dump(overlay)))
 
 
 def test_typo_in_an_overlay_is_refused():

@@ -167,8 +167,14 @@ def test_attribute_outside_the_table_gets_its_antonym(lexicon, tables, attribute
 def relation_finder(lexicon):
     """A finder with a small table of relations of its own."""
     contrasts = {"to the left of": ("above", "below", "in front of", "behind", "inside")}
-    inverses = {"above": "below", "below": "above", "in front of": "behind", "behind": "in front of"}
-    return CandidateFinder(lexicon, WordTables({}, contrasts, inverses), pool_of())
+    inverses = {
+        "above": frozenset({"below", "under"}),
+        "below": frozenset({"above"}),
+        "under": frozenset({"above"}),
+        "in front of": frozenset({"behind"}),
+        "behind": frozenset({"in front of"}),
+    }
+    return CandidateFinder(lexicon, WordTables({}, contrasts, inverses, frozenset()), pool_of())
 
 
 @pytest.mark.parametrize("true", ["above", "behind", "inside"])
@@ -178,7 +184,10 @@ def test_true_triple_is_never_chosen(relation_finder, true):
     assert found == {"above", "below", "in front of", "behind", "inside"} - {true}
 
 
-@pytest.mark.parametrize(("seen", "gone"), [("above", "below"), ("below", "above"), ("in front of", "behind")])
+@pytest.mark.parametrize(
+    ("seen", "gone"),
+    [("above", "below"), ("below", "above"), ("under", "above"), ("in front of", "behind"), ("behind", "in front of")],
+)
 def test_triple_seen_from_the_other_side_is_never_chosen(relation_finder, seen, gone):
     facts = facts_of(("jar", "box"), triples=[("box", seen, "jar")])
     found = relation_candidates(relation_finder, "jar", "to the left of", "box", facts)
@@ -193,7 +202,7 @@ def test_triple_of_other_objects_does_not_matter(relation_finder):
 
 @pytest.mark.parametrize(("relation", "antonym"), [("open", "close"), ("push", "pull"), ("show", "hide")])
 def test_verb_outside_the_table_gets_its_antonym(lexicon, relation, antonym):
-    finder = CandidateFinder(lexicon, WordTables({}, {}, {}), pool_of(relations=[relation, antonym, "above"]))
+    finder = CandidateFinder(lexicon, WordTables({}, {}, {}, frozenset()), pool_of(relations=[relation, antonym, "above"]))
     assert relation_candidates(finder, "boy", relation, "box", facts_of(("boy", "box"))) == {antonym}
 
 
@@ -213,7 +222,9 @@ def test_tables_read_from_literal_rows(tmp_path):
     (tmp_path / "attributes.csv").write_text(
         "group,attribute,never_for\ncolour,red,pink\ncolour,pink,red\ncolour,blue,\nsize,small,tiny\n"
     )
-    (tmp_path / "relations.csv").write_text("relation,inverse,foils\nabove,below,below;hang from\non,,under\n")
+    (tmp_path / "relations.csv").write_text(
+        "relation,inverse,foils\nabove,below,below;hang from\nunder,above,above\non,,under\n"
+    )
     tables = read_word_tables(str(tmp_path / "attributes.csv"), str(tmp_path / "relations.csv"))
     assert tables == WordTables(
         {
@@ -222,8 +233,9 @@ def test_tables_read_from_literal_rows(tmp_path):
             "blue": ("colour", ("red", "pink")),
             "small": ("size", ()),
         },
-        {"above": ("below", "hang from"), "on": ("under",)},
-        {"above": "below"},
+        {"above": ("below", "hang from"), "under": ("above",), "on": ("under",)},
+        {"above": frozenset({"below", "under"}), "below": frozenset({"above"}), "under": frozenset({"above"})},
+        frozenset({frozenset({"red", "pink"}), frozenset({"small", "tiny"})}),
     )
 
 

@@ -1,3 +1,4 @@
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -100,10 +101,28 @@ def test_row_of_another_type_is_refused_by_file_name(tmp_path, x):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_fraction_is_not_cut_off_silently(tmp_path):
-    row = {"region_id": 1, "image_id": 1, "x": 1.5, "y": 0, "width": 1, "height": 1, "phrase": "a jar"}
-    with pytest.raises(ValueError, match=r"descriptions\.parquet: a row does not fit the table"):
-        write_table(str(tmp_path / "descriptions.parquet"), REGION_DESCRIPTIONS, [row])
+@pytest.mark.parametrize("x", [1.5, -0.25, np.float64(1.5), float("nan"), float("inf")])
+def test_fraction_is_not_cut_off_silently(tmp_path, x):
+    row = {"region_id": 1, "image_id": 1, "x": x, "y": 0, "width": 1, "height": 1, "phrase": "a jar"}
+    with pytest.raises(ValueError, match=rf"descriptions\.parquet: a row does not fit the table \(.*'x'.*{x}\)"):
+        write_table(str(tmp_path / "descriptions.parquet"), REGION_DESCRIPTIONS, [{**row, "x": 1}, row])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_float_without_a_fraction_is_an_integer(tmp_path):
+    row = {"region_id": 1, "image_id": 1, "x": 7.0, "y": 0, "width": 1, "height": 1, "phrase": "a jar"}
+    write_table(str(tmp_path / "descriptions.parquet"), REGION_DESCRIPTIONS, [row])
+    assert read_table(str(tmp_path / "descriptions.parquet"), REGION_DESCRIPTIONS)["x"].to_pylist() == [7]
+
+
+@pytest.mark.parametrize(("more", "fewer"), [({}, ["decided_by"]), ({"spilt": "SC"}, ["split"]), ({"n": 1}, [])])
+def test_row_with_other_fields_is_refused_by_file_name(tmp_path, more, fewer):
+    row = {"region_id": 1, "split": "SC", "decided_by": "", **more}
+    for name in fewer:
+        del row[name]
+    with pytest.raises(ValueError, match=r"splits\.parquet: a row has the fields \[.*\], the table \['decided_by'"):
+        write_table(str(tmp_path / "splits.parquet"), SPLITS, [row])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_table_of_another_version_is_refused(tmp_path):

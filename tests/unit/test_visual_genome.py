@@ -158,12 +158,46 @@ def test_relationship_without_predicate_is_dropped_and_counted(predicate):
     assert counts == {READ: 1, "predicate_missing": 1}
 
 
-def test_relationship_whose_endpoint_has_no_name_does_not_stop_the_run():
-    ends = {"subject": {"object_id": 1, "names": []}, "object": {"object_id": 2, "name": "hat"}}
+@pytest.mark.parametrize("names", [[], [" "], "", ["", " "]])
+@pytest.mark.parametrize("nameless", ["subject", "object"])
+def test_relationship_whose_endpoint_has_no_name_is_dropped_and_counted(nameless, names):
+    ends = {"subject": {"object_id": 1, "name": "man"}, "object": {"object_id": 2, "name": "hat"}}
+    ends[nameless] = {"object_id": 3, "names": names}
     rows, counts = relations_of([{"relationship_id": 3, "predicate": "wears", **ends}])
     assert rows == []
-    assert counts[READ] == 1
-    assert counts[KEPT] == 0
+    assert counts == {READ: 1, "endpoint_name_missing": 1}
+
+
+def test_first_name_of_an_endpoint_that_has_words_is_taken():
+    ends = {"subject": {"object_id": 1, "names": [" ", "Old  Man"]}, "object": {"object_id": 2, "name": "hat"}}
+    ((row,), counts) = relations_of([{"relationship_id": 3, "predicate": "wears", **ends}])
+    assert (row["subject_name"], row["object_name"]) == ("old man", "hat")
+    assert counts == {READ: 1, KEPT: 1}
+
+
+@pytest.mark.parametrize("field", ["subject", "object", "relationship_id"])
+def test_relationship_with_a_field_missing_is_refused_by_file(field):
+    ends = {"subject": {"object_id": 1, "name": "man"}, "object": {"object_id": 2, "name": "hat"}}
+    item = {"relationship_id": 3, "predicate": "wears", **ends}
+    del item[field]
+    with pytest.raises(ValueError, match=rf"relationships\.json\.zip.*'{field}'"):
+        relations_of([item])
+
+
+@pytest.mark.parametrize("reader", [object_rows, relationship_rows, region_rows, read_attributes])
+def test_entry_without_its_list_is_refused_by_file(reader):
+    arguments = {object_rows: (AttributeEntries(), Counter()), read_attributes: ()}.get(reader, (Counter(),))
+    with pytest.raises(ValueError, match=r"vg\.json\.zip: an entry has none of the fields .* it has \['id'\]"):
+        for _ in reader([{"id": 1}], "vg.json.zip", *arguments):
+            pass
+
+
+@pytest.mark.parametrize("field", ["image_id", "width", "height"])
+def test_image_with_a_field_missing_is_refused(field):
+    entry = {"image_id": 1, "width": 4, "height": 3}
+    del entry[field]
+    with pytest.raises(ValueError, match=rf"image_data: an entry has none of the fields .*'{field}'"):
+        list(image_rows([entry], {}, Counter()))
 
 
 def test_image_without_regions_has_no_row():
@@ -222,9 +256,13 @@ def test_repeated_image_is_dropped_and_counted():
     assert counts == {READ: 2, KEPT: 1, "image_id_repeated": 1}
 
 
-def test_file_without_images_is_refused():
-    with pytest.raises(ValueError, match="image_data: the file holds no image"):
-        list(image_rows([], {}, Counter()))
+@pytest.mark.parametrize("text", ["[]", "{}", '{"image_id": 1}', "7"])
+def test_file_without_images_is_refused(tmp_path, text):
+    path = zipped(tmp_path / "image_data.json.zip", text, "image_data.json")
+    with pytest.raises(
+        ValueError, match=r"image_data\.json\.zip: image_data\.json is no JSON array with one entry per image"
+    ):
+        list(read_entries(path))
 
 
 def test_only_numbered_jpegs_are_listed(tmp_path):

@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from crepebench.accounting import KEPT, READ
+from crepebench.accounting import KEPT, READ, write_accounting
 from crepebench.corpora import CorpusRow
 from crepebench.graphs import parse_texts
 from crepebench.schema import VOCABULARY, read_table, write_table
@@ -33,9 +33,17 @@ def write_shard(path, counts, n_parsed):
     return str(path)
 
 
+def write_counts(path, n_parsed, n_dropped=0):
+    counts = {READ: n_parsed + n_dropped, "text_empty": n_dropped, KEPT: n_parsed}
+    write_accounting(str(path), "vocabularies/c", {"caption": counts})
+    return str(path)
+
+
 def merged(tmp_path, *shards):
     path = str(tmp_path / "merged.parquet")
-    merge_vocabularies([write_shard(tmp_path / f"{i}.parquet", *shard) for i, shard in enumerate(shards)], path)
+    shard_paths = [write_shard(tmp_path / f"{i}.parquet", *shard) for i, shard in enumerate(shards)]
+    accounting_paths = [write_counts(tmp_path / f"{i}.csv", n, 3) for i, (_, n) in enumerate(shards)]
+    merge_vocabularies(shard_paths, accounting_paths, path)
     return read_table(path, VOCABULARY)
 
 
@@ -99,13 +107,13 @@ def test_counts_go_beyond_32_bits(tmp_path):
 def test_shard_without_rows_adds_nothing(tmp_path, fast_parser):
     (tmp_path / "corpus.tsv").write_text("u\ta red jar\nu\t\n")
     paths = [str(tmp_path / f"shard-{shard}.parquet") for shard in range(2)]
+    accounting = [str(tmp_path / f"{shard}.csv") for shard in range(2)]
     for shard, path in enumerate(paths):
-        accounting = str(tmp_path / f"{shard}.csv")
-        parse_corpus([str(tmp_path / "corpus.tsv")], "cc12m", path, accounting, shard, 2, CFG)
+        parse_corpus([str(tmp_path / "corpus.tsv")], "cc12m", path, accounting[shard], shard, 2, CFG)
     assert read_table(paths[1], VOCABULARY).num_rows == 0
-    with open(tmp_path / "1.csv", newline="") as file:
+    with open(accounting[1], newline="") as file:
         assert {row["reason"]: row["count"] for row in csv.DictReader(file)} == {READ: "0", KEPT: "0"}
-    merge_vocabularies(paths, str(tmp_path / "merged.parquet"))
+    merge_vocabularies(paths, accounting, str(tmp_path / "merged.parquet"))
     assert read_table(str(tmp_path / "merged.parquet"), VOCABULARY).equals(read_table(paths[0], VOCABULARY))
 
 
@@ -119,7 +127,7 @@ def test_corpus_without_a_usable_caption_is_refused(tmp_path, fast_parser):
     shard = str(tmp_path / "shard.parquet")
     parse_corpus([str(tmp_path / "corpus.tsv")], "cc12m", shard, str(tmp_path / "a.csv"), 0, 1, CFG)
     with pytest.raises(ValueError, match=r"merged\.parquet: the corpus holds no usable caption; see its accounting"):
-        merge_vocabularies([shard], str(tmp_path / "merged.parquet"))
+        merge_vocabularies([shard], [str(tmp_path / "a.csv")], str(tmp_path / "merged.parquet"))
     assert not (tmp_path / "merged.parquet").exists()
 
 
@@ -129,9 +137,10 @@ def test_number_of_shards_does_not_change_the_vocabulary(tmp_path, fast_parser, 
     texts = ["a red jar", "a jar", "a red box above a jar", "", "a blue jar", "boxes", "a red jar"]
     (tmp_path / "corpus.tsv").write_text("".join(f"u\t{text}\n" for text in texts))
     paths = [str(tmp_path / f"shard-{shard}.parquet") for shard in range(n_shards)]
+    accounting = [str(tmp_path / f"shard-{shard}.csv") for shard in range(n_shards)]
     for shard, path in enumerate(paths):
-        parse_corpus([str(tmp_path / "corpus.tsv")], "c", path, str(tmp_path / "a.csv"), shard, n_shards, CFG)
-    merge_vocabularies(paths, str(tmp_path / "merged.parquet"))
+        parse_corpus([str(tmp_path / "corpus.tsv")], "c", path, accounting[shard], shard, n_shards, CFG)
+    merge_vocabularies(paths, accounting, str(tmp_path / "merged.parquet"))
     rows = read_table(str(tmp_path / "merged.parquet"), VOCABULARY).to_pylist()
     naive = Counter(key for graph in parse_texts(filter(None, texts), fast_parser) for key in vocabulary_keys(graph))
     fields = ("kind", "subject", "relation", "object", "attribute")

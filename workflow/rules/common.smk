@@ -1,4 +1,4 @@
-"""What all rule files share: the checked config, wildcard constraints, paths and values that depend on the config."""
+"""The checked config, wildcard constraints, and paths and values that depend on the config."""
 
 import json
 import sys
@@ -15,6 +15,7 @@ if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
 from crepebench import provenance, visual_genome
+from crepebench.models import CONFIG_FILE, WEIGHTS_FILE
 from crepebench.settings import check_names, read_definition
 
 validate(
@@ -113,6 +114,14 @@ def get_vocabulary_shards(wildcards):
     ]
 
 
+def get_vocabulary_accounting(wildcards):
+    """Counts of all shards of a corpus."""
+    return [
+        path.replace(".parquet", ".accounting.csv")
+        for path in get_vocabulary_shards(wildcards)
+    ]
+
+
 def get_parsed_regions():
     """Graphs of all parsed regions."""
     return [
@@ -135,12 +144,15 @@ def get_weights(wildcards):
     if definition["source"] == "icons":
         folder = f"results/icons/models/{definition['training_data'][0]}"
         return [
-            f"{folder}/open_clip_config.json",
-            f"{folder}/open_clip_model.safetensors",
+            f"{folder}/{CONFIG_FILE}",
+            f"{folder}/{WEIGHTS_FILE}",
         ]
     weights = Path(definition["weights"])
     if weights.is_dir():
-        return [str(weights / "open_clip_config.json"), *sorted(map(str, weights.glob("open_clip_model.*")))]
+        return [
+            str(weights / CONFIG_FILE),
+            *sorted(map(str, weights.glob("open_clip_model.*"))),
+        ]
     is_file = weights.is_file() or weights.suffix or len(weights.parts) > 1
     return [str(weights)] if is_file else []  # else a tag of open_clip
 

@@ -17,7 +17,6 @@ rule build_icons_visual_genome:
     params:
         cfg=config_json("icons", "seed", "n_images"),
         code=code_digest("build_icons_visual_genome.py"),
-        folder="results/icons/visual_genome",
     message:
         "Drawing the miniature Visual Genome"
     script:
@@ -61,7 +60,6 @@ rule train_icons_model:
     params:
         cfg=get_training_config,
         code=code_digest("train_icons_model.py"),
-        folder="results/icons/models/{corpus}",
     message:
         "Training a mini CLIP on {wildcards.corpus}"
     script:

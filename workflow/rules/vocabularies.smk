@@ -24,6 +24,7 @@ rule build_vocabulary:
     """Add up the vocabularies of all shards of a corpus."""
     input:
         shards=get_vocabulary_shards,
+        accounting=get_vocabulary_accounting,
     output:
         vocabulary="results/vocabularies/{corpus}.parquet",
     log:

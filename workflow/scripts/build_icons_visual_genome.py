@@ -7,6 +7,7 @@ if __name__ == "__main__":
     start_log(snakemake)
     write_visual_genome(
         world_path=snakemake.input.world,
-        output_path=snakemake.params.folder,
+        annotation_paths=list(snakemake.output.annotations),
+        image_zip_paths=list(snakemake.output.images),
         cfg=snakemake.params.cfg,
     )

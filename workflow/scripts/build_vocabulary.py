@@ -7,5 +7,6 @@ if __name__ == "__main__":
     start_log(snakemake)
     merge_vocabularies(
         shard_paths=list(snakemake.input.shards),
+        accounting_paths=list(snakemake.input.accounting),
         vocabulary_path=snakemake.output.vocabulary,
     )

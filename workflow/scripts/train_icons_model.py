@@ -8,6 +8,7 @@ if __name__ == "__main__":
     train_mini_clip(
         captions_path=snakemake.input.captions,
         images_path=snakemake.input.images,
-        model_path=snakemake.params.folder,
+        config_path=snakemake.output.config,
+        weights_path=snakemake.output.weights,
         cfg=snakemake.params.cfg,
     )

@@ -118,7 +118,7 @@ def list_files(paths: list[str]) -> list[str]:
     """
     found = []
     for path in map(Path, paths):
-        files = sorted(map(str, path.glob("[!.]*"))) if path.is_dir() else [str(path)]
+        files = sorted(str(p) for p in path.glob("[!.]*") if p.is_file()) if path.is_dir() else [str(path)]
         if not files or not path.exists():
             raise FileNotFoundError(f"corpus: there is no file at {path}")
         found += files

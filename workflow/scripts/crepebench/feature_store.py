@@ -48,10 +48,12 @@ class FeatureStore:
             vectors: (n, dim) float32.
 
         Raises:
-            ValueError: a vector holds NaN or infinity.
+            ValueError: a vector holds NaN or infinity, or there are not as many keys as vectors.
         """
         if not np.isfinite(vectors).all():
             raise ValueError(f"{int((~np.isfinite(vectors).all(axis=1)).sum())} of {len(keys)} features are not finite")
+        if len(keys) != len(vectors):
+            raise ValueError(f"{len(keys)} keys for {len(vectors)} features")
         raw = np.ascontiguousarray(vectors, dtype="<f4")
         shard = hashlib.sha256("\n".join(keys).encode() + raw.tobytes()).hexdigest()[:16]
         vector_type = pa.binary(raw.shape[1] * 4)

@@ -5,6 +5,7 @@ import json
 import logging
 import time
 import zipfile
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
@@ -22,6 +23,8 @@ TEXT = "text"
 CROP = "crop"
 TEXTS_PER_SHARD = 20_000
 IMAGES_PER_SHARD = 1_000
+IMAGE_ERRORS = (OSError, ValueError, zipfile.BadZipFile, zlib.error)
+"""What a damaged image, or a damaged zip around it, may raise."""
 Box = tuple[int, int, int, int]
 
 
@@ -187,7 +190,7 @@ def _preprocessed(image_ids: list[int], by_image: dict, images: dict, preprocess
             archives[image["archive"]] = zipfile.ZipFile(image["archive"])
         try:
             picture = read_image(archives[image["archive"]], image["path"])
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+        except IMAGE_ERRORS as error:
             logger.warning("image %d (%s in %s) is set aside: %s", image_id, image["path"], image["archive"], error)
             problems.update({(image_id, box): "image_unreadable" for box in boxes})
             continue

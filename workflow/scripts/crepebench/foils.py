@@ -69,12 +69,14 @@ class WordTables:
     Attributes:
         attributes: group and contrasting words of each attribute.
         relations: contrasting relations of each relation.
-        inverses: what a relation is called from the other side.
+        inverses: what a relation may be called from the other side.
+        compatible: pairs of attributes of one group that may both be true.
     """
 
     attributes: dict[str, tuple[str, tuple[str, ...]]]
     relations: dict[str, tuple[str, ...]]
-    inverses: dict[str, str]
+    inverses: dict[str, frozenset[str]]
+    compatible: frozenset[frozenset[str]]
 
 
 def read_word_tables(attributes_path: str, relations_path: str) -> WordTables:
@@ -90,7 +92,13 @@ def read_word_tables(attributes_path: str, relations_path: str) -> WordTables:
     with open(relations_path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     relations = {row["relation"]: tuple(row["foils"].split(";")) for row in rows}
-    return WordTables(attributes, relations, {row["relation"]: row["inverse"] for row in rows if row["inverse"]})
+    inverses = defaultdict(set)
+    for row in rows:
+        if row["inverse"]:
+            inverses[row["relation"]].add(row["inverse"])
+            inverses[row["inverse"]].add(row["relation"])
+    frozen = {relation: frozenset(others) for relation, others in inverses.items()}
+    return WordTables(attributes, relations, frozen, frozenset(never))
 
 
 @dataclass(frozen=True)
@@ -165,7 +173,8 @@ class CandidateFinder:
             return [c for c in self._object_candidates(atom["text"], facts) if self._is_absent(c.text, facts)]
         if atom["kind"] == ATTRIBUTE:
             kind = atoms[atom["object"]]["text"]
-            return [c for c in self._attribute_candidates(atom["text"]) if c.text not in facts.attributes[kind]]
+            true = facts.attributes[kind]
+            return [c for c in self._attribute_candidates(atom["text"]) if not self._may_be_true(c.text, true)]
         ends = atoms[atom["subject"]]["text"], atoms[atom["object"]]["text"]
         return [c for c in self._relation_candidates(atom["text"]) if not self._holds(ends[0], c.text, ends[1], facts)]
 
@@ -201,6 +210,13 @@ class CandidateFinder:
         allowed = self._pool.words[ATTRIBUTE] - self._lexicon.synonyms(text, "a")
         return [Candidate(word, found[word]) for word in sorted(found.keys() & allowed)]
 
+    def _may_be_true(self, attribute: str, true: set[str]) -> bool:
+        """Says whether an attribute is, or means much the same as, one that is true of the kind."""
+        return any(
+            attribute in self._lexicon.synonyms(other, "a") or frozenset((attribute, other)) in self._tables.compatible
+            for other in true
+        )
+
     def _relation_candidates(self, text: str) -> list[Candidate]:
         """Returns contrasting relations: from the table, else by replacing a verb with an antonym or cousin of it."""
         if text in self._tables.relations:
@@ -218,8 +234,10 @@ class CandidateFinder:
 
     def _holds(self, subject: str, relation: str, object_: str, facts: ImageFacts) -> bool:
         """Says whether a triple is true in the image, as annotated or seen from the other side."""
-        inverse = self._tables.inverses.get(relation)
-        return (subject, relation, object_) in facts.triples or (object_, inverse, subject) in facts.triples
+        from_other_side = self._tables.inverses.get(relation, ())
+        return (subject, relation, object_) in facts.triples or any(
+            (object_, inverse, subject) in facts.triples for inverse in from_other_side
+        )
 
 
 class FoilBuilder:

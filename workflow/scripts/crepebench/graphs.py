@@ -72,6 +72,12 @@ COLOURS = frozenset("red orange yellow green blue purple pink brown black white 
 INFLECTED = ("NOUN", "VERB", "ADJ", "ADV", "AUX")
 """Universal parts of speech with lemmas of their own."""
 
+NOUN_LEMMAS = {
+    "leaves": "leaf",
+    **{noun: noun for noun in ("clothes", "jeans", "pants", "scissors", "shorts", "sunglasses")},
+}
+"""Nouns for which lemminflect's first lemma is another word, or none that is used alone."""
+
 SEPARATOR = re.compile(r"(?<=\s)[|–—•·-](?=\s)")
 """What web texts put between a caption and its tail; parsed as the end of a sentence, at the same length."""
 
@@ -221,16 +227,15 @@ class _Builder:
         """Adds a relation named by a preposition of several words."""
         preposition = NORMAL_FORM_OF_WORDS[tuple(token.lower_ for token in span)]
         inside = {token.i for token in span}
-        objects = [
-            c for token in span for c in token.children if c.i not in inside and c.i in self._index and c.i > token.i
-        ]
+        children = [child for token in span for child in token.children if child.i >= span.end]
+        objects = sorted((child for child in children if child.i in self._index), key=lambda child: child.i)
         if not objects:
             objects = [noun for noun in self.nouns if noun.i >= span.end][:1]
         governor = span.root.head if span.root.head.i not in inside else None
         subject_nouns, verb = self._subjects_of(governor) if governor is not None else ([], None)
         if not subject_nouns:
             subject_nouns = [noun for noun in self.nouns if noun.i < span.start][-1:]
-        objects = [noun for noun in _conjuncts(objects[0]) if noun.i in self._index] if objects else []
+        objects = [noun for found in objects for noun in _conjuncts(found) if noun.i in self._index]
         if not any(map(_is_negated, (*span, governor or span.root))):
             self._add_relations(subject_nouns, objects, verb, span[0], span[-1], preposition)
 
@@ -351,6 +356,8 @@ def lemmatise(word: str, part_of_speech: str) -> str:
     """Returns the lemma of a lower-case word of one of `INFLECTED`; any other word as it is."""
     from lemminflect import getLemma
 
+    if part_of_speech == "NOUN" and word in NOUN_LEMMAS:
+        return NOUN_LEMMAS[word]
     lemmas = getLemma(word, upos=part_of_speech) if part_of_speech in INFLECTED else ()
     return lemmas[0] if lemmas else word
 

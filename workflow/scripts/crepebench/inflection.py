@@ -3,12 +3,15 @@
 import re
 from functools import lru_cache
 
-VERB_TAGS = ("VBG", "VBZ", "VBD", "VBN")
-PARTICIPLES = ("VBG", "VBN")
+from crepebench.graphs import MULTIWORD_PREPOSITIONS
+
+VERB_TAGS = ("VBG", "VBZ", "VBN", "VBD")
+"""Tags in the order in which a form is tried: after a noun, "tied" is a participle before it is a past tense."""
 COPULA = {"VBZ": "is", "VBD": "was", "VBP": "are"}
 
 PREPOSITIONS = frozenset(
     (
+        "aboard alongside amid amidst among amongst besides despite like throughout unlike via "
         "about above across after against along among around as at atop before behind below beneath beside between "
         "beyond by down during for from in inside into near of off on onto opposite out outside over past through to "
         "toward towards under underneath until up upon with within without"
@@ -66,7 +69,7 @@ def verb_tag(relation: str, surface: str) -> str:
         surface: as it stands, "hanging from".
     """
     lemma, form = relation.partition(" ")[0], surface.partition(" ")[0]
-    if lemma in PREPOSITIONS or lemma == "next":
+    if relation in MULTIWORD_PREPOSITIONS or lemma in PREPOSITIONS:
         return ""
     return next((tag for tag in VERB_TAGS if form in _forms(lemma, tag)), "VBP" if form == lemma else "")
 

@@ -13,6 +13,7 @@ import numpy as np
 
 CONFIG_FILE = "open_clip_config.json"
 WEIGHTS_FILE = "open_clip_model.safetensors"
+"""Files of a folder that open_clip loads by itself."""
 
 
 class OpenClipModel:

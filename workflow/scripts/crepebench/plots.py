@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 
-from crepebench.features import read_image
+from crepebench.features import IMAGE_ERRORS, read_image
 from crepebench.files import atomic_path
 from crepebench.schema import IMAGES, RETRIEVAL_SETS, read_table
 
@@ -120,7 +120,7 @@ def _crop(row: dict, images: dict[int, dict]):
     try:
         with zipfile.ZipFile(image["archive"]) as archive:
             picture = read_image(archive, image["path"])
-    except (OSError, ValueError):
+    except IMAGE_ERRORS:
         return None
     return picture.crop((row["x"], row["y"], row["x"] + row["width"], row["y"] + row["height"]))
 

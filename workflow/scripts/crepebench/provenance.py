@@ -63,7 +63,9 @@ def _imports(path: Path) -> set[str]:
     names = set()
     for node in ast.walk(_tree(path, path.stat().st_mtime_ns)):
         if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
+            for alias in node.names:
+                parts = alias.name.split(".")
+                names.update(".".join(parts[:n]) for n in range(1, len(parts) + 1))  # parent packages run, too
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module)
             names.update(f"{node.module}.{alias.name}" for alias in node.names)

@@ -51,7 +51,7 @@ def filter_regions(regions: pl.DataFrame, images: pl.DataFrame, config: dict) ->
         caption=pl.col("phrase").map_elements(canonical_caption, return_dtype=pl.String),
     )
     area = pl.col("width") * pl.col("height")
-    # Compared as products of integers, so that 10% and an aspect of exactly 2 are decided without rounding.
+    # A quotient of integers is rounded once: a box of exactly a tenth of its image has the share 0.1 and is kept.
     reason = (
         pl.when(pl.col("region_id").is_duplicated() & ~pl.col("region_id").is_first_distinct())
         .then(pl.lit("region_id_repeated"))
@@ -63,11 +63,11 @@ def filter_regions(regions: pl.DataFrame, images: pl.DataFrame, config: dict) ->
         .then(pl.lit("box_outside_image"))
         .when(area < config["min_area"])
         .then(pl.lit("area"))
-        .when(area < config["min_image_share"] * pl.col("image_width") * pl.col("image_height"))
+        .when(area / (pl.col("image_width") * pl.col("image_height")) < config["min_image_share"])
         .then(pl.lit("image_share"))
-        .when(pl.col("width") < config["min_aspect"] * pl.col("height"))
+        .when(pl.col("width") / pl.col("height") < config["min_aspect"])
         .then(pl.lit("aspect"))
-        .when(pl.col("width") > config["max_aspect"] * pl.col("height"))
+        .when(pl.col("width") / pl.col("height") > config["max_aspect"])
         .then(pl.lit("aspect"))
         .otherwise(pl.lit(""))
     )

@@ -164,6 +164,7 @@ def build_retrieval_sets(
     builder = FoilBuilder(finder, pool, config["seed"])
     regions = {row["region_id"]: row for row in read_table(regions_path, REGIONS).to_pylist()}
     counts: Counter = Counter({READ: 0, KEPT: 0})
+    seen: set[tuple] = set()
 
     def rows() -> Iterator[dict]:
         for graph in graphs:
@@ -173,6 +174,10 @@ def build_retrieval_sets(
             foils, reason = builder.build(
                 graph["region_id"], region["caption"], graph["atoms"], facts[graph["image_id"]]
             )
+            place = graph["image_id"], region["x"], region["y"], region["width"], region["height"], region["caption"]
+            if not reason and place in seen:
+                reason = "repeated_set"  # the same crop and caption would be the same query twice
+            seen.add(place)
             counts[READ] += 1
             counts[reason or KEPT] += 1
             if not reason:

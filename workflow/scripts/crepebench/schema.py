@@ -178,17 +178,24 @@ def write_table(path: str, schema: pa.Schema, rows: Iterable[dict]) -> int:
     Raises:
         ValueError: a row does not fit the schema; names the file.
     """
-    n_rows, group = 0, []
+    n_rows, group, names = 0, [], set(schema.names)
+    integers = [field.name for field in schema if pa.types.is_integer(field.type)]
     with atomic_path(path) as partial, pq.ParquetWriter(partial, schema, compression="zstd") as writer:
 
         def flush() -> None:
             try:
+                for name in integers:  # pyarrow would cut a fraction off
+                    for row in group:
+                        if isinstance(row[name], float) and not row[name].is_integer():
+                            raise pa.ArrowInvalid(f"column {name!r} is of integers, and a row holds {row[name]}")
                 writer.write_table(pa.Table.from_pylist(group, schema=schema))
             except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
                 raise ValueError(f"{path}: a row does not fit the table ({error})") from error
             group.clear()
 
         for row in rows:
+            if row.keys() != names:
+                raise ValueError(f"{path}: a row has the fields {sorted(row)}, the table {sorted(names)}")
             group.append(row)
             n_rows += 1
             if len(group) == ROWS_PER_GROUP:

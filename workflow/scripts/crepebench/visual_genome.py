@@ -7,6 +7,7 @@ accepted; an object's attributes come from attributes.json, where the key is abs
 import json
 import logging
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -77,11 +78,14 @@ def read_entries(path: str) -> Iterator[dict]:
             if len(members) != 1:
                 raise ValueError(f"{path}: expected one JSON file inside, found {members}")
             with archive.open(members[0]) as stream:
+                n_read = 0
                 for n_read, entry in enumerate(ijson.items(stream, "item", use_float=True), start=1):
                     yield entry
                     if n_read % PROGRESS_STEP == 0:
                         logger.info("%s: %d images read", Path(path).name, n_read)
-    except zipfile.BadZipFile as error:
+                if n_read == 0:
+                    raise ValueError(f"{path}: {members[0]} is no JSON array with one entry per image")
+    except (zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path}: the zip is damaged ({error}); fetch it again") from error
     except (ijson.JSONError, EOFError) as error:
         raise ValueError(f"{path}: the JSON inside is damaged ({error}); fetch it again") from error
@@ -118,16 +122,14 @@ def image_rows(entries: Iterable[dict], members: dict, counts: Counter) -> Itera
         counts[KEPT] += 1
         yield {
             "image_id": image_id,
-            "width": entry["width"],
-            "height": entry["height"],
+            "width": _field(entry, "image_data", "width"),
+            "height": _field(entry, "image_data", "height"),
             "archive": archive,
             "path": path,
             "crc32": crc32,
             "coco_id": entry.get("coco_id"),
             "flickr_id": entry.get("flickr_id"),
         }
-    if not seen:
-        raise ValueError("image_data: the file holds no image")
 
 
 class AttributeEntries:
@@ -159,7 +161,7 @@ def read_attributes(entries: Iterable[dict], path: str) -> AttributeEntries:
     """Collects the attributes of all objects; an absent key and null both mean none."""
     collected = AttributeEntries()
     for entry in entries:
-        for item in entry["attributes"]:
+        for item in _field(entry, path, "attributes"):
             attributes = [_clean(attribute) for attribute in item.get("attributes") or []]
             attributes = [attribute for attribute in attributes if attribute]
             if attributes:
@@ -171,7 +173,7 @@ def object_rows(entries: Iterable[dict], path: str, attributes: AttributeEntries
     """Yields rows of the objects table; objects without any name are dropped."""
     for entry in entries:
         image_id = _field(entry, path, "image_id", "id")
-        for item in entry["objects"]:
+        for item in _field(entry, path, "objects"):
             counts[READ] += 1
             names = [name for name in map(_clean, _names(item, path)) if name]
             if not names:
@@ -185,32 +187,37 @@ def object_rows(entries: Iterable[dict], path: str, attributes: AttributeEntries
                 "names": names,
                 "synsets": item.get("synsets") or [],
                 "attributes": attributes.pop(object_id),
-                "x": item["x"],
-                "y": item["y"],
+                "x": _field(item, path, "x"),
+                "y": _field(item, path, "y"),
                 "width": _field(item, path, "w", "width"),
                 "height": _field(item, path, "h", "height"),
             }
 
 
 def relationship_rows(entries: Iterable[dict], path: str, counts: Counter) -> Iterator[dict]:
-    """Yields rows of the relationships table, with the endpoints' own names; those without predicate are dropped."""
+    """Yields rows of the relationships table, with the endpoints' own names; those without words are dropped."""
     for entry in entries:
         image_id = _field(entry, path, "image_id", "id")
-        for item in entry["relationships"]:
+        for item in _field(entry, path, "relationships"):
             counts[READ] += 1
             predicate = _clean(item.get("predicate") or "")
             if not predicate:
                 counts["predicate_missing"] += 1
+                continue
+            ends = _field(item, path, "subject"), _field(item, path, "object")
+            names = [next(filter(None, map(_clean, _names(end, path))), "") for end in ends]
+            if not all(names):
+                counts["endpoint_name_missing"] += 1
                 continue
             counts[KEPT] += 1
             yield {
                 "image_id": image_id,
                 "relationship_id": _field(item, path, "relationship_id", "id"),
                 "predicate": predicate,
-                "subject_id": _field(item["subject"], path, "object_id", "id"),
-                "object_id": _field(item["object"], path, "object_id", "id"),
-                "subject_name": _clean(_names(item["subject"], path)[0]),
-                "object_name": _clean(_names(item["object"], path)[0]),
+                "subject_id": _field(ends[0], path, "object_id", "id"),
+                "object_id": _field(ends[1], path, "object_id", "id"),
+                "subject_name": names[0],
+                "object_name": names[1],
             }
 
 
@@ -218,14 +225,14 @@ def region_rows(entries: Iterable[dict], path: str, counts: Counter) -> Iterator
     """Yields rows of the region_descriptions table; an image without regions has none."""
     for entry in entries:
         image_id = _field(entry, path, "id", "image_id")
-        for item in entry["regions"]:
+        for item in _field(entry, path, "regions"):
             counts[READ] += 1
             counts[KEPT] += 1
             yield {
                 "region_id": _field(item, path, "region_id", "id"),
                 "image_id": image_id,
-                **{key: item[key] for key in ("x", "y", "width", "height")},
-                "phrase": item["phrase"] or "",
+                **{key: _field(item, path, key) for key in ("x", "y", "width", "height")},
+                "phrase": _field(item, path, "phrase") or "",
             }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from crepebench.accounting import KEPT, READ, write_accounting
+from crepebench.accounting import KEPT, READ, read_accounting, write_accounting
 from crepebench.corpora import CorpusRow, list_files, read_rows
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph, load_parser, parse_texts
 from crepebench.schema import COMPOUND_FIELDS, VOCABULARY, read_table, write_table
@@ -99,18 +99,19 @@ def vocabulary_rows(vocabulary: Counter, n_parsed: int) -> Iterable[dict]:
         }
 
 
-def merge_vocabularies(shard_paths: list[str], vocabulary_path: str) -> None:
+def merge_vocabularies(shard_paths: list[str], accounting_paths: list[str], vocabulary_path: str) -> None:
     """Adds up the vocabularies of all shards of a corpus.
 
     Args:
         shard_paths: tables VOCABULARY of all shards.
+        accounting_paths: counts of all shards; they say how many captions were parsed, with atoms or without.
         vocabulary_path: table VOCABULARY to write, sorted by key.
 
     Raises:
         ValueError: no caption of the corpus could be parsed.
     """
     shards = [pl.from_arrow(read_table(path, VOCABULARY)) for path in shard_paths]
-    n_parsed = sum(int(shard["n_parsed"][0]) for shard in shards if shard.height)
+    n_parsed = sum(row["count"] for row in read_accounting(accounting_paths) if row["reason"] == KEPT)
     if n_parsed == 0:
         raise ValueError(f"{vocabulary_path}: the corpus holds no usable caption; see its accounting.csv")
     merged = pl.concat(shards).group_by(*KEY_FIELDS, "state").agg(pl.col("count").sum()).sort(KEY_FIELDS)

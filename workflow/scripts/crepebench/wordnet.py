@@ -260,7 +260,8 @@ class Lexicon:
         kin = {synset, *synset.closure(_hypernyms), *synset.closure(_hyponyms)}
         ancestors = _levels({synset}, _hypernyms, UP)
         found = _levels(ancestors, _hyponyms, DOWN) - kin
-        return frozenset().union(*(_words(cousin) for cousin in found))
+        words_of_kin = set().union(*map(_words, kin))
+        return frozenset(set().union(*map(_words, found)) - words_of_kin)
 
     def _antonyms(self, word: str, pos: str) -> tuple[str, ...]:
         """Returns the direct lemma antonyms of every sense of `word`, never of its synonyms."""

@@ -30,9 +30,9 @@ SCALE = 0.3
 SINGLE_SHARE = 0.15
 """Share of training images with one object."""
 ATTRIBUTE_SHARE = 0.35
-"""Share of the attributes that a caption of a pair names. Were all named, colours alone would tell captions apart, and a
-model would learn no shapes."""
-SIZE_SHARE = 0.2
+"""Share of the attributes that a caption of a pair names. Were all named, colours alone would tell captions apart, and
+a model would learn no shapes."""
+SIZE_SHARE = 0.1
 STYLE_SHARE = 0.8
 PLURAL_SHARE = 0.08
 """Shares of things with a size word, with a style, and drawn as two glyphs."""

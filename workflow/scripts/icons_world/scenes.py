@@ -17,12 +17,12 @@ MARGIN = 6
 LEAN_DEGREES = 28
 LEAST_FRAME = 190
 """Least side of the box around a pair before its margin, in pixels."""
-STYLE_EXTENT = {"flat": (1.0, 0.55), "narrow": (0.55, 1.0)}
+STYLE_EXTENT = {"flat": (1.0, 0.65), "narrow": (0.65, 1.0)}
 """Width and height of a styled glyph, as shares of the plain one's."""
-CROOKED_DEGREES = 40
+CROOKED_DEGREES = 32
 HALO_COLOUR = (182, 182, 182)
-SHIFT = 0.6
-"""How far two overlapping objects are apart, as a share of the longer side."""
+OVERLAP = 0.4
+"""How far two overlapping objects overlap along each axis, as a share of the shorter side."""
 
 
 @dataclass(frozen=True)
@@ -139,18 +139,19 @@ def place_pair(
         if beside != "above":
             boxes.reverse()
     elif beside in ("front", "behind"):
-        longest = int(min(width, height) / (1 + SHIFT))
+        longest = int(min(width, height) / (2 - OVERLAP))
         side, other = min(side, longest), min(other, longest)
-        shift = int(SHIFT * max(side, other))
-        extent = shift + max(side, other)
+        upper, lower = (side, other) if beside == "behind" else (other, side)
+        shift = upper - int(OVERLAP * min(upper, lower))
+        extent = shift + lower
         left, top = _between(rng, 0, width - extent), _between(rng, 0, height - extent)
-        flip = rng.random() < 0.5
+        mirrored = rng.random() < 0.5
         boxes = [
-            (left + (0 if flip else shift), top + shift, side),
-            (left + (shift if flip else 0), top, other),
+            (left + (extent - upper if mirrored else 0), top, upper),
+            (left + (0 if mirrored else shift), top + shift, lower),
         ]
-        if beside == "behind":
-            boxes = [(boxes[0][0], top, side), (boxes[1][0], top + shift, other)]
+        if beside == "front":
+            boxes.reverse()
     else:
         raise ValueError(f"unknown arrangement {arrangement!r}")
     subject, object_ = ((x + MARGIN + int(a), y + MARGIN + int(b), int(s), int(s)) for a, b, s in boxes)

@@ -16,7 +16,7 @@ from PIL import Image
 
 from crepebench.corpora import list_files, read_rows
 from crepebench.files import atomic_path
-from crepebench.models import CONFIG_FILE, WEIGHTS_FILE, encode_trimmed_texts, trim_tokens
+from crepebench.models import encode_trimmed_texts, trim_tokens
 
 logger = logging.getLogger(__name__)
 
@@ -31,20 +31,20 @@ PREPROCESSING = {
     "interpolation": "bicubic",
     "resize_mode": "squash",  # a centre crop would cut off an object of a wide or tall pair
 }
-BATCH_SIZE = 128
+BATCH_SIZE = 64
 LEARNING_RATE = 2.0e-3
 WEIGHT_DECAY = 0.05
-GROUPED_FROM = 0.5
 WARM_UP_SHARE = 0.1
 
 
-def train_mini_clip(captions_path: str, images_path: str, model_path: str, cfg: str) -> None:
+def train_mini_clip(captions_path: str, images_path: str, config_path: str, weights_path: str, cfg: str) -> None:
     """Trains a mini CLIP on a corpus and writes it as an open_clip folder.
 
     Args:
         captions_path: folder of the corpus's caption files.
         images_path: zip with the images, named as the last part of each row's url.
-        model_path: folder to write: open_clip_config.json and open_clip_model.safetensors.
+        config_path: open_clip_config.json to write.
+        weights_path: open_clip_model.safetensors to write, in the same folder.
         cfg: JSON of `seed`, `epochs` and the corpus's `format`, a key of `crepebench.corpora.FORMATS`.
     """
     import open_clip
@@ -65,9 +65,9 @@ def train_mini_clip(captions_path: str, images_path: str, model_path: str, cfg: 
     model = open_clip.CLIP(**MODEL_CONFIG)
     train(model, images, tokens, config["epochs"], config["seed"])
     model_config = {"model_cfg": MODEL_CONFIG, "preprocess_cfg": PREPROCESSING}
-    with atomic_path(f"{model_path}/{CONFIG_FILE}") as partial:
+    with atomic_path(config_path) as partial:
         Path(partial).write_text(json.dumps(model_config, indent=2) + "\n", encoding="utf-8")
-    with atomic_path(f"{model_path}/{WEIGHTS_FILE}") as partial:
+    with atomic_path(weights_path) as partial:
         save_file(model.state_dict(), partial)
 
 
@@ -90,14 +90,13 @@ def read_images(images_path: str, members: list[str], preprocess):
         return torch.stack([preprocess(picture) for picture in pictures])
 
 
-def train(model, images, tokens, groups: np.ndarray, epochs: int, seed: int) -> None:
+def train(model, images, tokens, epochs: int, seed: int) -> None:
     """Trains `model` in place with the symmetric contrastive loss, AdamW, warm-up and cosine decay.
 
     Args:
         model: open_clip.CLIP.
         images: (n, 3, size, size) float32.
         tokens: (n, context) int64.
-        groups: (n,) int64, see `draw_batches`.
         epochs: passes over the data; the last incomplete batch of each is left out.
         seed: seed of the order of the rows.
     """
@@ -108,7 +107,7 @@ def train(model, images, tokens, groups: np.ndarray, epochs: int, seed: int) -> 
     batch_size = min(BATCH_SIZE, len(images))
     n_batches = len(images) // batch_size
     n_steps = epochs * n_batches
-    decayed = [p for p in model.parameters() if p.requires_grad and p.ndim >= 2]
+    decayed = [p for p in model.parameters() if p.ndim >= 2]
     kept = [p for p in model.parameters() if p.ndim < 2]
     optimiser = torch.optim.AdamW(
         [{"params": decayed, "weight_decay": WEIGHT_DECAY}, {"params": kept, "weight_decay": 0.0}],
@@ -128,7 +127,9 @@ def train(model, images, tokens, groups: np.ndarray, epochs: int, seed: int) -> 
     start = time.monotonic()
     for epoch in range(epochs):
         total = 0.0
-        for batch in draw_batches(groups if epoch >= GROUPED_FROM * epochs else np.zeros_like(groups), batch_size, rng):
+        order = rng.permutation(len(images))
+        for i in range(n_batches):
+            batch = order[i * batch_size : (i + 1) * batch_size]
             image_features = model.encode_image(images[batch], normalize=True)
             text_features = encode_trimmed_texts(model, trim_tokens(tokens[batch]))
             text_features = torch.nn.functional.normalize(text_features, dim=-1)
@@ -144,26 +145,3 @@ def train(model, images, tokens, groups: np.ndarray, epochs: int, seed: int) -> 
             "epoch %d of %d: mean loss %.3f, %.0f s", epoch + 1, epochs, total / n_batches, time.monotonic() - start
         )
     model.eval()
-
-
-def draw_batches(groups: np.ndarray, batch_size: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Draws the batches of one epoch, each mostly of one group.
-
-    In a batch of one group all pictures hold kinds of the same families. Then neither the family nor the colour tells
-    captions apart, and the model has to learn the shapes; with random batches it hardly does in so few steps.
-
-    Args:
-        groups: (n,) int64, the group of each row.
-        batch_size: rows of a batch; an incomplete last batch is left out.
-        rng: generator of the order.
-
-    Returns:
-        Row numbers of each batch, batches in random order.
-    """
-    order = rng.permutation(len(groups))
-    rank_of_group = rng.permutation(int(groups.max()) + 1)
-    order = order[np.argsort(rank_of_group[groups[order]], kind="stable")]
-    n_batches = len(order) // batch_size
-    start = rng.integers(0, len(order) - n_batches * batch_size + 1)
-    batches = order[start : start + n_batches * batch_size].reshape(n_batches, batch_size)
-    return [batches[i] for i in rng.permutation(n_batches)]

@@ -38,7 +38,6 @@ LAYOUT_SHARES = (0.3, 0.3, 0.25, 0.15)
 SECOND_NAMES = {"taxi": "cab", "bucket": "pail", "sedan": "saloon"}
 """Second names that annotators give to some kinds: synonyms in WordNet."""
 IMAGE_FOLDERS = ("VG_100K", "VG_100K_2")
-IMAGE_ZIPS = {"VG_100K": "images.zip", "VG_100K_2": "images2.zip"}
 URL = "https://icons.invalid/{folder}/{image_id}.jpg"
 MINIMUM_REGIONS = 6
 ID_STEP = 7
@@ -61,35 +60,35 @@ class IconImage:
         return IMAGE_FOLDERS[self.index % 2]
 
 
-def write_visual_genome(world_path: str, output_path: str, cfg: str) -> None:
+def write_visual_genome(world_path: str, annotation_paths: list[str], image_zip_paths: list[str], cfg: str) -> None:
     """Writes the five annotation zips and the two image zips.
 
     Args:
         world_path: the world's table.
-        output_path: folder for the seven files.
+        annotation_paths: zips to write, named `<name>.json.zip` by what they hold.
+        image_zip_paths: zips to write for VG_100K and VG_100K_2.
         cfg: config block `icons` as JSON; of it `seed` and `n_images` are used.
     """
     config = json.loads(cfg)
     world = read_world(world_path)
     images = [draw_image(world, index, config["seed"]) for index in range(config["n_images"])]
-    folder = Path(output_path)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, rows in annotations(world, images, config["seed"]).items():
-        _write_annotations(folder / f"{name}.json.zip", f"{name}.json", rows)
-    for image_folder, zip_name in IMAGE_ZIPS.items():
-        members = [image for image in images[:-1] if image.folder == image_folder]  # the last image has no file
-        logger.info("%s: drawing %d images", zip_name, len(members))
-        cut_off = images[-2]
-        _write_images(folder / zip_name, world, members, cut_off, config["seed"])
+    rows_by_name = annotations(world, images, config["seed"])
+    for path in annotation_paths:
+        name = Path(path).name.removesuffix(".json.zip")
+        _write_annotations(path, f"{name}.json", rows_by_name[name])
+    for folder, path in zip(IMAGE_FOLDERS, image_zip_paths, strict=True):
+        members = [image for image in images[:-1] if image.folder == folder]  # the last image has no file
+        logger.info("%s: drawing %d images", path, len(members))
+        _write_images(path, world, members, images[-2], config["seed"])
 
 
-def _write_annotations(path: Path, member: str, rows: list[dict]) -> None:
-    with atomic_path(str(path)) as partial, zipfile.ZipFile(partial, "w") as archive:
+def _write_annotations(path: str, member: str, rows: list[dict]) -> None:
+    with atomic_path(path) as partial, zipfile.ZipFile(partial, "w") as archive:
         archive.writestr(zipfile.ZipInfo(member), json.dumps(rows), zipfile.ZIP_DEFLATED)
 
 
-def _write_images(path: Path, world: World, images: list[IconImage], cut_off: IconImage, seed: int) -> None:
-    with atomic_path(str(path)) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
+def _write_images(path: str, world: World, images: list[IconImage], cut_off: IconImage, seed: int) -> None:
+    with atomic_path(path) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
         for image in images:
             jpeg = _jpeg(world, image, seed)
             if image is cut_off:
