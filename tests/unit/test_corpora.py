@@ -145,13 +145,16 @@ def test_last_line_needs_no_line_end(tmp_path):
 def test_folder_stands_for_its_files_by_name(tmp_path):
     for name in ("b.tsv", "a.tsv", ".hidden"):
         write(tmp_path / name, "")
+    (tmp_path / "aa").mkdir()
+    write(tmp_path / "aa" / "c.tsv", "")
     assert list_files([str(tmp_path), str(tmp_path / "b.tsv")]) == [
         str(tmp_path / name) for name in ("a.tsv", "b.tsv", "b.tsv")
     ]
 
 
-@pytest.mark.parametrize("name", ["nowhere", "nowhere.tsv", "empty"])
+@pytest.mark.parametrize("name", ["nowhere", "nowhere.tsv", "empty", "nested"])
 def test_missing_file_or_empty_folder_is_refused(tmp_path, name):
     (tmp_path / "empty").mkdir()
+    (tmp_path / "nested" / "folder").mkdir(parents=True)
     with pytest.raises(FileNotFoundError, match=f"corpus: there is no file at .*{name}"):
         list_files([str(tmp_path / name)])

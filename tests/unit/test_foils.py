@@ -156,6 +156,19 @@ def test_attribute_that_can_be_true_together_is_never_chosen(finder, attribute, 
     assert not found & {never, attribute}
 
 
+@pytest.mark.parametrize(
+    ("attribute", "true", "gone"), [("blue", "red", "pink"), ("blue", "pink", "red"), ("white", "brown", "tan")]
+)
+def test_attribute_compatible_with_another_true_one_is_never_chosen(lexicon, tables, attribute, true, gone):
+    assert frozenset((true, gone)) in tables.compatible
+    finder = CandidateFinder(lexicon, tables, pool_of(attributes=[*ATTRIBUTES, "tan"]))
+    assert gone in attribute_candidates(finder, attribute, "jar", facts_of(["jar"], [(attribute, "jar")]))
+    of_box = facts_of(["jar", "box"], [(attribute, "jar"), (true, "box")])
+    assert gone in attribute_candidates(finder, attribute, "jar", of_box)
+    facts = facts_of(["jar"], [(attribute, "jar"), (true, "jar")])
+    assert gone not in attribute_candidates(finder, attribute, "jar", facts)
+
+
 @pytest.mark.parametrize(("attribute", "antonym"), [("dirty", "clean"), ("clean", "dirty"), ("wet", "dry")])
 def test_attribute_outside_the_table_gets_its_antonym(lexicon, tables, attribute, antonym):
     finder = CandidateFinder(lexicon, tables, pool_of(attributes=[*ATTRIBUTES, "dry", "wet"]))
@@ -202,7 +215,9 @@ def test_triple_of_other_objects_does_not_matter(relation_finder):
 
 @pytest.mark.parametrize(("relation", "antonym"), [("open", "close"), ("push", "pull"), ("show", "hide")])
 def test_verb_outside_the_table_gets_its_antonym(lexicon, relation, antonym):
-    finder = CandidateFinder(lexicon, WordTables({}, {}, {}, frozenset()), pool_of(relations=[relation, antonym, "above"]))
+    finder = CandidateFinder(
+        lexicon, WordTables({}, {}, {}, frozenset()), pool_of(relations=[relation, antonym, "above"])
+    )
     assert relation_candidates(finder, "boy", relation, "box", facts_of(("boy", "box"))) == {antonym}
 
 
@@ -211,6 +226,24 @@ def test_tables_hold_no_word_as_its_own_contrast(tables):
     assert all(relation not in others for relation, others in tables.relations.items())
     assert len(tables.attributes) > 20
     assert len(tables.relations) > 15
+
+
+def test_inverses_are_marked_from_both_sides(tables):
+    pairs = {(a, b) for a, others in tables.inverses.items() for b in others}
+    assert {
+        ("above", "below"),
+        ("over", "under"),
+        ("over", "beneath"),
+        ("near", "near"),
+        ("behind", "in front of"),
+    } <= pairs
+    assert [pair for pair in sorted(pairs) if pair[::-1] not in pairs] == []
+
+
+def test_what_may_both_be_true_is_no_contrast(tables):
+    contrasts = {(a, b) for a, (_, others) in tables.attributes.items() for b in others}
+    assert tables.compatible
+    assert all((a, b) not in contrasts for pair in tables.compatible for a in pair for b in pair)
 
 
 def test_words_that_may_both_be_true_are_marked_from_both_sides(tables):
@@ -223,7 +256,7 @@ def test_tables_read_from_literal_rows(tmp_path):
         "group,attribute,never_for\ncolour,red,pink\ncolour,pink,red\ncolour,blue,\nsize,small,tiny\n"
     )
     (tmp_path / "relations.csv").write_text(
-        "relation,inverse,foils\nabove,below,below;hang from\nunder,above,above\non,,under\n"
+        "relation,inverses,foils\nabove,below,below;hang from\nunder,above,above\non,,under\n"
     )
     tables = read_word_tables(str(tmp_path / "attributes.csv"), str(tmp_path / "relations.csv"))
     assert tables == WordTables(

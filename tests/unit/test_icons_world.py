@@ -10,11 +10,12 @@ from crepebench.corpora import list_files, read_rows
 from crepebench.graphs import parse_texts
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE, load_model
 from crepebench.regions import canonical_caption
-from crepebench.visual_genome import ANNOTATIONS
+from crepebench.visual_genome import ANNOTATIONS, IMAGE_ZIPS
 from icons_world import phrases
 from icons_world.control import control_row
 from icons_world.corpora import (
     CELLS,
+    draw_corpus_rows,
     draw_corpus_scenes,
     frame_scene,
     scene_truth,
@@ -257,6 +258,22 @@ def test_scenes_are_as_many_as_asked_for_and_the_same_again(world):
     assert scenes != draw_corpus_scenes(world, NOTHING_HELD_OUT, "other", 37, 1)
 
 
+def test_row_of_a_corpus_depends_on_seed_corpus_and_number_alone(world):
+    scenes = draw_corpus_scenes(world, NOTHING_HELD_OUT, "mini", 20, 1)
+    rows = draw_corpus_rows(world, scenes, "mini", 1)
+
+    def content(row):
+        return row.scene, row.width, row.height, row.caption
+
+    assert list(map(content, rows[:9])) == list(map(content, draw_corpus_rows(world, scenes[:9], "mini", 1)))
+    for other in (draw_corpus_rows(world, scenes, "other", 1), draw_corpus_rows(world, scenes, "mini", 2)):
+        assert list(map(content, rows)) != list(map(content, other))
+    for scene, row in zip(scenes, rows, strict=True):
+        assert [thing.kind for thing in row.scene.things] == [thing.kind for thing in scene.things]
+        assert all(thing.kind[:3] in row.caption for thing in scene.things)
+        assert scene.relation is None or f" {scene.relation} " in row.caption
+
+
 CAPTIONS = [
     f"a {colour} jar {relation} two boxes" for colour in ("red", "orange & gold") for relation in ("on", "100% by")
 ]
@@ -392,6 +409,16 @@ def test_pair_is_arranged_as_its_relation_says(world):
                 assert holds[arrangement], (arrangement, cell, a, b)
 
 
+def test_overlapping_pair_overlaps_by_two_fifths_of_the_shorter_side(world):
+    rng = np.random.default_rng(2)
+    for arrangement in ("front", "behind"):
+        for cell in cells():
+            for _ in range(40):
+                a, b = place_pair(arrangement, cell, *rng.integers(LEAST_SIDE, 200, size=2).tolist(), rng)
+                overlaps = [min(a[i] + a[i + 2], b[i] + b[i + 2]) - max(a[i], b[i]) for i in (0, 1)]
+                assert overlaps == [int(0.4 * min(a[2], b[2]))] * 2, (arrangement, cell, a, b)
+
+
 def test_cell_too_small_for_100_pixels_still_holds_its_pair(world):
     for arrangement in arrangements(world):
         for seed in range(30):
@@ -475,6 +502,24 @@ def test_noun_phrase_has_number_and_determiner(thing, determiner, phrase):
 
 def test_article_before_a_vowel_is_an():
     assert phrases.noun_phrase(Thing("eraser", "red"), "a", ()) == "an eraser"
+
+
+@pytest.mark.parametrize(("share", "least", "most"), [(0.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.35, 0.25, 0.45)])
+def test_pair_names_its_attributes_with_the_share_asked_for(world, share, least, most):
+    triple = world.triples[0]
+    things = (Thing(kind, "red", size="small", style=world.styles[0]) for kind in (triple[0], triple[2]))
+    scene = Scene(next(things), triple[1], next(things))
+    words = ["red", "small", world.styles[0]]
+    texts = [phrases.describe_scene(scene, np.random.default_rng(i), share) for i in range(200)]
+    named = sum(text.split().count(word) for text in texts for word in words) / (200 * 2 * len(words))
+    assert least <= named <= most
+
+
+def test_single_thing_is_described_with_all_its_attributes(world):
+    scene = Scene(Thing(world.triples[0][0], "red", size="small", style=world.styles[0]))
+    for i in range(20):
+        text = phrases.describe_scene(scene, np.random.default_rng(i), 0.0)
+        assert {"red", "small", world.styles[0]} <= set(text.split()), text
 
 
 def test_description_says_only_what_is_true(world, parser):
@@ -620,12 +665,13 @@ def test_written_zips_hold_all_images_but_one_and_a_truncated_one(tmp_path, worl
 
     from PIL import Image
 
-    write_visual_genome(world_path, str(tmp_path), json.dumps({**icons, "n_images": 6}))
-    assert {path.name for path in tmp_path.iterdir()} == {
-        *(f"{name}.json.zip" for name in ANNOTATIONS),
-        "images.zip",
-        "images2.zip",
-    }
+    names = [f"{name}.json.zip" for name in ANNOTATIONS]
+    paths = [[str(tmp_path / name) for name in part] for part in (names, IMAGE_ZIPS)]
+    write_visual_genome(world_path, *paths, json.dumps({**icons, "n_images": 6}))
+    assert {path.name for path in tmp_path.iterdir()} == {*names, *IMAGE_ZIPS}
+    for name in names:
+        with zipfile.ZipFile(tmp_path / name) as archive:
+            assert archive.namelist() == [name.removesuffix(".zip")]
     broken, whole = [], []
     for name in ("images.zip", "images2.zip"):
         with zipfile.ZipFile(tmp_path / name) as archive:

@@ -75,6 +75,7 @@ def test_adjective_takes_the_degree_of_the_one_it_replaces(lemma, surface, repla
         ("hang from", "hangs from", "VBZ"),
         ("wear", "wore", "VBD"),
         ("see", "seen", "VBN"),
+        ("tie to", "tied to", "VBN"),
         ("sit on", "sit on", "VBP"),
         ("above", "above", ""),
         ("next to", "next to", ""),
@@ -84,7 +85,7 @@ def test_verb_of_a_relation_has_its_tag(relation, surface, tag):
     assert verb_tag(relation, surface) == tag
 
 
-@pytest.mark.parametrize("relation", [*MULTIWORD_PREPOSITIONS, "throughout", "alongside"])
+@pytest.mark.parametrize("relation", [*MULTIWORD_PREPOSITIONS, "throughout", "alongside", "like", "via"])
 def test_relation_without_a_verb_has_no_tag(relation):
     assert verb_tag(relation, relation) == ""
 

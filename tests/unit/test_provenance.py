@@ -98,6 +98,17 @@ def test_new_import_counts_with_all_that_it_imports(tmp_path):
     assert len({digest(tmp_path / "old"), first, second}) == 3
 
 
+@pytest.mark.parametrize("statement", ["import crepebench.words", "import crepebench.words as w"])
+def test_parent_package_of_a_dotted_import_counts(tmp_path, statement):
+    script = f"{statement}\n"
+    first = digest(tmp_path / "a", script=script, __init__="")
+    assert digest(tmp_path / "b", script=script, __init__="A = 1\n") != first
+    assert set(imported_modules(tmp_path / "a", tmp_path / "a" / "build_foils.py")) == {
+        "crepebench",
+        "crepebench.words",
+    }
+
+
 def test_edit_in_place_is_seen(tmp_path):
     before = digest(tmp_path / "a")
     (tmp_path / "a" / "crepebench" / "words.py").write_text(WORDS.replace("path + word", "word"))

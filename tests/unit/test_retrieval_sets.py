@@ -147,6 +147,42 @@ def test_rows_survive_a_round_trip(tmp_path):
     assert table.to_pylist() == rows
 
 
+def test_same_crop_and_caption_make_one_set(tmp_path, parser, lexicon, repository, monkeypatch):
+    path = {n: str(tmp_path / f"{n}.parquet") for n in ("regions", "graphs", "objects", "relationships", "sets")}
+    boxes = {1: BOX, 2: BOX, 3: {**BOX, "x": 2}, 4: BOX}
+    words = [(10 + i, 8, BOX, text) for i, text in enumerate(CAPTIONS + WORDS)]
+    regions = [
+        {
+            "region_id": region_id,
+            "image_id": image_id,
+            **box,
+            **{f"{key}_raw": value for key, value in box.items()},
+            "caption": text,
+            "caption_raw": text,
+        }
+        for region_id, image_id, box, text in [
+            *((i, 7 if i == 4 else 9, box, CAPTIONS[0]) for i, box in boxes.items()),
+            *words,
+        ]
+    ]
+    write_table(path["regions"], REGIONS, regions)
+    graphs = list(map(graph_row, regions, parse_texts([region["caption"] for region in regions], parser)))
+    write_table(path["graphs"], GRAPHS, graphs)
+    for name, table in (("objects", OBJECTS), ("relationships", RELATIONSHIPS)):
+        write_table(path[name], table, [])
+    monkeypatch.setattr("crepebench.retrieval_sets.read_wordnet", lambda path: None)
+    monkeypatch.setattr("crepebench.retrieval_sets.Lexicon", lambda reader: lexicon)
+    tables = [str(repository / "resources" / "foils" / f"{name}.csv") for name in ("attributes", "relations")]
+    inputs = [path["regions"], path["graphs"], [path["graphs"]], path["objects"], path["relationships"], *tables]
+    build_retrieval_sets(*inputs, "wordnet", path["sets"], str(tmp_path / "counts.csv"), 0, 1, CFG)
+    rows = [row for row in read_table(path["sets"], RETRIEVAL_SETS).to_pylist() if row["region_id"] < 10]
+    assert {row["region_id"] for row in rows} == {1, 3, 4}
+    assert len({(row["set_id"], row["foil_type"]) for row in rows}) == len(rows) == 9
+    with open(tmp_path / "counts.csv", newline="") as file:
+        counts = {row["reason"]: int(row["count"]) for row in csv.DictReader(file)}
+    assert counts["repeated_set"] == 1
+
+
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory, parser, lexicon, repository):
     """Builds the sets of five images in one part and in two; returns rows and counts of each."""

@@ -171,8 +171,9 @@ def test_table_is_written_with_two_decimals_and_line_feeds(tmp_path):
     assert path.read_bytes() == b'b,a,c\n33.33,1,"x, y"\n0.01,2,\n'
 
 
-def test_gap_that_rounds_to_zero_has_no_sign(tmp_path):
-    write_csv(str(tmp_path / "table.csv"), ("gap",), [{"gap": -0.001}])
+@pytest.mark.parametrize("gap", [-0.001, -0.0, np.float64(-0.004), 0.0])
+def test_gap_that_rounds_to_zero_has_no_sign(tmp_path, gap):
+    write_csv(str(tmp_path / "table.csv"), ("gap",), [{"gap": gap}])
     assert (tmp_path / "table.csv").read_text() == "gap\n0.00\n"
 
 

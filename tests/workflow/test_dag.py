@@ -56,7 +56,8 @@ def test_every_rule_logs_and_carries_the_digest_of_its_code():
 
 def test_the_environment_for_conda_is_the_one_of_pip():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
-    assert {"pip": ["-r requirements.txt"]} in environment["dependencies"]
+    lines = (line.partition("#")[0].strip() for line in (ROOT / "requirements.txt").read_text().splitlines())
+    assert environment["dependencies"][-1] == {"pip": [line for line in lines if line]}
 
 
 def test_a_damaged_zip_is_named_in_the_error(tmp_path):
@@ -87,3 +88,30 @@ def test_the_picture_of_the_dag_is_up_to_date(tool):
     ]
     missing = [rule for rule in rules if rule not in picture and rule != "tabulate_icons_control"]
     assert not missing
+
+
+def test_the_full_run_plans_on_files_under_their_true_names(tmp_path):
+    names = ("image_data", "objects", "attributes", "relationships", "region_descriptions")
+    files = [f"visual_genome/{name}.json.zip" for name in names] + [
+        "visual_genome/images.zip",
+        "visual_genome/images2.zip",
+    ]
+    files += ["cc12m/cc12m.tsv", "yfcc15m/part.tsv", "laion400m/part-00000.parquet", "laion400m/part-00001.parquet"]
+    for file in files:
+        path = tmp_path / "data" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    done = run_snakemake(tmp_path, "-n", "--quiet", "rules", overlay=ROOT / "config" / "crepe.yaml")
+    assert_ok(done)
+    assert "extract_features" in done.stdout
+    assert "train_icons_model" not in done.stdout
+
+
+def test_models_of_the_full_run_are_known_to_open_clip():
+    import open_clip
+
+    definitions = yaml.safe_load((ROOT / "config" / "crepe.yaml").read_text())["models"]["definitions"]
+    assert len(definitions) == 7
+    for name, definition in definitions.items():
+        tags = open_clip.list_pretrained_tags_by_model(definition["architecture"])
+        assert definition["weights"] in tags, name

@@ -94,9 +94,9 @@ def read_word_tables(attributes_path: str, relations_path: str) -> WordTables:
     relations = {row["relation"]: tuple(row["foils"].split(";")) for row in rows}
     inverses = defaultdict(set)
     for row in rows:
-        if row["inverse"]:
-            inverses[row["relation"]].add(row["inverse"])
-            inverses[row["inverse"]].add(row["relation"])
+        for inverse in filter(None, row["inverses"].split(";")):
+            inverses[row["relation"]].add(inverse)
+            inverses[inverse].add(row["relation"])
     frozen = {relation: frozenset(others) for relation, others in inverses.items()}
     return WordTables(attributes, relations, frozen, frozenset(never))
 
@@ -224,11 +224,12 @@ class CandidateFinder:
         else:
             verb, _, rest = text.partition(" ")
             synsets = self._lexicon.synsets(verb, "v")
-            verbs = {word: f"antonym of {verb}" for word in self._lexicon.antonyms(verb, "v")}
+            verbs = {}
             if synsets:
                 source = f"cousin of {synsets[0].name()}"
                 kin = self._lexicon.relatives(verb, "v")
-                verbs |= {word: source for word in self._lexicon.cousins(synsets[0]) - kin}
+                verbs = {word: source for word in self._lexicon.cousins(synsets[0]) - kin}
+            verbs |= {word: f"antonym of {verb}" for word in self._lexicon.antonyms(verb, "v")}
             found = {f"{word} {rest}".strip(): source for word, source in verbs.items()}
         return [Candidate(word, found[word]) for word in sorted(found.keys() & self._pool.words[RELATION])]
 

@@ -6,6 +6,7 @@ box after it has been clipped to its image.
 
 import json
 
+import numpy as np
 import polars as pl
 
 from crepebench.accounting import KEPT, READ, write_accounting
@@ -51,7 +52,11 @@ def filter_regions(regions: pl.DataFrame, images: pl.DataFrame, config: dict) ->
         caption=pl.col("phrase").map_elements(canonical_caption, return_dtype=pl.String),
     )
     area = pl.col("width") * pl.col("height")
-    # A quotient of integers is rounded once: a box of exactly a tenth of its image has the share 0.1 and is kept.
+    # numpy rounds a quotient once, so that exactly a tenth is 0.1 and is kept; polars multiplies by a reciprocal.
+    columns = clipped.select("width", "height", "image_width", "image_height").to_numpy().T.astype(np.float64)
+    widths, heights, image_widths, image_heights = columns
+    with np.errstate(divide="ignore", invalid="ignore"):
+        clipped = clipped.with_columns(share=widths * heights / (image_widths * image_heights), aspect=widths / heights)
     reason = (
         pl.when(pl.col("region_id").is_duplicated() & ~pl.col("region_id").is_first_distinct())
         .then(pl.lit("region_id_repeated"))
@@ -63,11 +68,9 @@ def filter_regions(regions: pl.DataFrame, images: pl.DataFrame, config: dict) ->
         .then(pl.lit("box_outside_image"))
         .when(area < config["min_area"])
         .then(pl.lit("area"))
-        .when(area / (pl.col("image_width") * pl.col("image_height")) < config["min_image_share"])
+        .when(pl.col("share") < config["min_image_share"])
         .then(pl.lit("image_share"))
-        .when(pl.col("width") / pl.col("height") < config["min_aspect"])
-        .then(pl.lit("aspect"))
-        .when(pl.col("width") / pl.col("height") > config["max_aspect"])
+        .when(~pl.col("aspect").is_between(config["min_aspect"], config["max_aspect"]))
         .then(pl.lit("aspect"))
         .otherwise(pl.lit(""))
     )

@@ -11,7 +11,16 @@ from crepebench.accounting import KEPT, READ, write_accounting
 from crepebench.foils import CandidateFinder, Foil, FoilBuilder, ImageFacts, build_pool, read_word_tables
 from crepebench.graphs import ATTRIBUTE_OBJECT, NORMAL_FORM_OF_WORDS, OBJECT, lemmatise
 from crepebench.inflection import PREPOSITIONS
-from crepebench.schema import GRAPHS, OBJECTS, REGIONS, RELATIONSHIPS, RETRIEVAL_SETS, read_table, write_table
+from crepebench.schema import (
+    GRAPHS,
+    OBJECTS,
+    REGIONS,
+    RELATIONSHIPS,
+    RETRIEVAL_SETS,
+    iterate_rows,
+    read_table,
+    write_table,
+)
 from crepebench.wordnet import Lexicon, read_wordnet
 
 logger = logging.getLogger(__name__)
@@ -145,31 +154,24 @@ def build_retrieval_sets(
         cfg: config block `foils` as JSON: protocol, seed, min_pool_count.
     """
     config = json.loads(cfg)
-    graphs = read_table(graphs_path, GRAPHS).to_pylist()
-    image_ids = set(sorted({row["image_id"] for row in graphs})[part::n_parts])
-    parsed = [row for path in parsed_paths for row in read_table(path, GRAPHS).to_pylist()]
-    pool = build_pool((row["atoms"] for row in parsed), config["min_pool_count"])
+    all_image_ids = set(read_table(graphs_path, GRAPHS, ["image_id"])["image_id"].to_pylist())
+    image_ids = set(sorted(all_image_ids)[part::n_parts])
+    parsed_atoms = (row["atoms"] for path in parsed_paths for row in iterate_rows(path, GRAPHS, columns=["atoms"]))
+    pool = build_pool(parsed_atoms, config["min_pool_count"])
     facts = collect_facts(
-        *(
-            [row for row in rows if row["image_id"] in image_ids]
-            for rows in (
-                read_table(objects_path, OBJECTS).to_pylist(),
-                read_table(relationships_path, RELATIONSHIPS).to_pylist(),
-                parsed,
-            )
-        )
+        iterate_rows(objects_path, OBJECTS, image_ids=image_ids),
+        iterate_rows(relationships_path, RELATIONSHIPS, image_ids=image_ids),
+        (row for path in parsed_paths for row in iterate_rows(path, GRAPHS, image_ids=image_ids)),
     )
     tables = read_word_tables(attributes_table_path, relations_table_path)
     finder = CandidateFinder(Lexicon(read_wordnet(wordnet_path)), tables, pool)
     builder = FoilBuilder(finder, pool, config["seed"])
-    regions = {row["region_id"]: row for row in read_table(regions_path, REGIONS).to_pylist()}
+    regions = {row["region_id"]: row for row in iterate_rows(regions_path, REGIONS, image_ids=image_ids)}
     counts: Counter = Counter({READ: 0, KEPT: 0})
     seen: set[tuple] = set()
 
     def rows() -> Iterator[dict]:
-        for graph in graphs:
-            if graph["image_id"] not in image_ids:
-                continue
+        for graph in iterate_rows(graphs_path, GRAPHS, image_ids=image_ids):
             region = regions[graph["region_id"]]
             foils, reason = builder.build(
                 graph["region_id"], region["caption"], graph["atoms"], facts[graph["image_id"]]

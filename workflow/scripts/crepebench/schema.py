@@ -1,14 +1,16 @@
 """Schemas of the Parquet tables. One constant per table; `write_table` is the only way in which they are written."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from crepebench.files import atomic_path
 
 ROWS_PER_GROUP = 50_000
+ROWS_PER_BATCH = 5_000
 
 IMAGES = pa.schema(
     [
@@ -218,3 +220,21 @@ def read_table(path: str | Path, schema: pa.Schema, columns: list[str] | None = 
             "remove the file and run the same snakemake command again"
         )
     return pq.read_table(path, columns=columns)
+
+
+def iterate_rows(
+    path: str, schema: pa.Schema, columns: list[str] | None = None, image_ids: set[int] | None = None
+) -> Iterator[dict]:
+    """Yields the rows of a table as dicts, a batch at a time, so that a large table never stands in memory as dicts.
+
+    Args:
+        path: table to read.
+        schema: its schema.
+        columns: columns to read; all where None.
+        image_ids: if given, only rows of these images.
+    """
+    table = read_table(path, schema, columns)
+    if image_ids is not None:
+        table = table.filter(pc.is_in(table["image_id"], pa.array(sorted(image_ids), pa.int64())))
+    for batch in table.to_batches(max_chunksize=ROWS_PER_BATCH):
+        yield from batch.to_pylist()

@@ -270,7 +270,9 @@ def write_csv(path: str, columns: Sequence[str], rows: list[dict]) -> None:
         writer.writerow(columns)
         for row in rows:
             values = (row[column] for column in columns)
-            writer.writerow(f"{round(value, 2) + 0.0:.2f}" if isinstance(value, float) else value for value in values)
+            writer.writerow(
+                f"{round(float(value), 2) + 0.0:.2f}" if isinstance(value, float) else value for value in values
+            )
 
 
 def tabulate_accounting(accounting_paths: list[str], table_path: str) -> None:

@@ -68,7 +68,7 @@ def train_mini_clip(captions_path: str, images_path: str, config_path: str, weig
     with atomic_path(config_path) as partial:
         Path(partial).write_text(json.dumps(model_config, indent=2) + "\n", encoding="utf-8")
     with atomic_path(weights_path) as partial:
-        save_file(model.state_dict(), partial)
+        save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, partial)
 
 
 def read_training_rows(captions_path: str, format_: str) -> list[tuple[str, str]]:
