@@ -14,6 +14,8 @@ from crepebench.schema import IMAGES, RETRIEVAL_SETS, read_table
 SPLIT_COLOURS = {"SC": "#1b6ca8", "UC": "#d1732c", "UA": "#7a7a7a"}
 SPLIT_NAMES = {"SC": "seen compounds", "UC": "unseen compounds", "UA": "unseen atoms"}
 BAR_WIDTH = 0.26
+LINE_LENGTH = 50
+"""Characters of a line on the contact sheet."""
 PNG_METADATA = {"Software": None}
 """No version of matplotlib in the file, so that equal pictures are equal files."""
 
@@ -86,7 +88,7 @@ def plot_contact_sheet(sets_paths: list[str], images_path: str, sheet_path: str,
     n_columns = 3
     n_lines = -(-len(chosen) // n_columns) or 1
     figure, axes = plt.subplots(
-        n_lines, 2 * n_columns, figsize=(17, 2.75 * n_lines), squeeze=False, width_ratios=[1, 1.5] * 3
+        n_lines, 2 * n_columns, figsize=(17, 2.9 * n_lines), squeeze=False, width_ratios=[1, 1.6] * n_columns
     )
     for ax in axes.flat:
         ax.axis("off")
@@ -102,9 +104,9 @@ def plot_contact_sheet(sets_paths: list[str], images_path: str, sheet_path: str,
 
 def _write_texts(ax, row: dict) -> None:
     lines = [(f"HN-{row['foil_type'].capitalize()}, {row['complexity']} atoms", "#555555")]
-    lines += [(line, "#117733") for line in textwrap.wrap(row["caption"], 54)]
+    lines += [(line, "#117733") for line in textwrap.wrap(row["caption"], LINE_LENGTH)]
     for foil in row["foils"]:
-        wrapped = textwrap.wrap(f"({foil['kind']}) {foil['text']}", 58, subsequent_indent="   ")
+        wrapped = textwrap.wrap(f"({foil['kind']}) {foil['text']}", LINE_LENGTH, subsequent_indent="   ")
         lines += [(line, "black") for line in wrapped]
     for i, (line, colour) in enumerate(lines):
         ax.text(

@@ -7,7 +7,7 @@ A scene is the unit of both the training images (one scene an image, drawn small
 from dataclasses import dataclass, replace
 
 import numpy as np
-from PIL import Image, ImageChops, ImageDraw, ImageFilter
+from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageOps
 
 from icons_world.glyphs import glyph_mask
 from icons_world.world import World
@@ -268,8 +268,7 @@ def _draw_thing(canvas: Image.Image, world: World, thing: Thing, scale: float, h
         grown = mask.filter(ImageFilter.MaxFilter(2 * max(1, round(3 * scale)) + 1))
         canvas.paste(HALO_COLOUR, (x, y), grown)
     if thing.style == "hollow":
-        inner = mask.filter(ImageFilter.MinFilter(2 * max(1, round(6 * scale)) + 1))
-        mask = ImageChops.subtract(mask, inner)
+        mask = _outline(mask, max(1, round(6 * scale)))
     canvas.paste(world.colours[thing.colour], (x, y), mask)
 
 
@@ -283,4 +282,21 @@ def _thing_mask(glyph: str, thing: Thing, width: int, height: int) -> Image.Imag
         left = i * width // thing.count + (width // thing.count - part.width) // 2
         mask.paste(part, (left, (height - part.height) // 2))
     degrees = thing.degrees + (CROOKED_DEGREES if thing.style == "crooked" else 0)
-    return mask.rotate(degrees, resample=Image.Resampling.BILINEAR) if degrees else mask
+    return _turned(mask, degrees) if degrees else mask
+
+
+def _outline(mask: Image.Image, line: int) -> Image.Image:
+    """Returns the outline of a mask, `line` pixels thick, along the mask's own border, too."""
+    inner = ImageOps.expand(mask, line).filter(ImageFilter.MinFilter(2 * line + 1))
+    return ImageChops.subtract(mask, inner.crop((line, line, line + mask.width, line + mask.height)))
+
+
+def _turned(mask: Image.Image, degrees: int) -> Image.Image:
+    """Turns a mask within its size; it shrinks if its corners would stick out."""
+    ink = mask.rotate(degrees, resample=Image.Resampling.BILINEAR, expand=True)
+    ink = ink.crop(ink.getbbox())
+    scale = min(1.0, mask.width / ink.width, mask.height / ink.height)
+    ink = ink.resize((max(1, int(ink.width * scale)), max(1, int(ink.height * scale))))
+    turned = Image.new("L", mask.size, 0)
+    turned.paste(ink, ((mask.width - ink.width) // 2, (mask.height - ink.height) // 2))
+    return turned
