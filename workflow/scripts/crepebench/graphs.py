@@ -240,14 +240,14 @@ class _Builder:
             self._add_relations(subject_nouns, objects, verb, span[0], span[-1], preposition)
 
     def add_preposition(self, preposition) -> None:
-        """Adds the relations between a preposition's governor and its objects."""
-        governor = preposition.head
+        """Adds the relations between a preposition's governor and its objects; "out on" is one preposition."""
+        first, text, governor = preposition, preposition.lower_, preposition.head
         if governor.pos_ == "ADP" and governor.i == preposition.i - 1 and not _objects_of(governor, self._index):
-            return  # "up against": the outer preposition has no object of its own, _verb_parts names both
+            first, text, governor = governor, f"{governor.lower_} {text}", governor.head
         objects = _objects_of(preposition, self._index)
         if objects and not _is_negated(governor) and not _is_negated(preposition):
             subject_nouns, verb = self._subjects_of(governor)
-            self._add_relations(subject_nouns, objects, verb, preposition, preposition, preposition.lower_)
+            self._add_relations(subject_nouns, objects, verb, first, preposition, text)
 
     def add_verb(self, verb) -> None:
         """Adds the relations between a verb's subjects and its direct objects."""
