@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
-.PHONY: help demo test check verify dag clean
+.PHONY: help demo test lint check verify dag clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -20,17 +20,19 @@ $(VENV)/installed: requirements.txt
 demo: $(VENV)/installed ## run the main job on the embedded icons world, then draw its plots
 	snakemake --cores all results/tables/systematicity.csv
 	snakemake --cores all
-	@echo; column -s, -t results/tables/systematicity_gap.csv
+	@echo; cat results/tables/systematicity_gap.csv
 	@echo; echo "Tables: results/tables. Plots: results/plots."
 
 test: $(VENV)/installed ## run the whole test suite
 	pytest tests
 
-check: $(VENV)/installed ## formatters, linters, snakemake --lint, unit tests
+lint: $(VENV)/installed ## formatters, linters, snakemake --lint
 	snakefmt --check Snakefile workflow
 	ruff check .
 	ruff format --check .
 	snakemake --lint
+
+check: lint ## lint, and the unit tests
 	pytest tests/unit
 
 verify: $(VENV)/installed ## the slow full-size checks, outside CI

@@ -1,6 +1,3 @@
-import shutil
-
-import pytest
 import yaml
 
 from .conftest import ROOT, assert_ok, run_snakemake
@@ -75,10 +72,7 @@ def test_a_damaged_zip_is_named_in_the_error(tmp_path):
     assert not (tmp_path / "results" / "visual_genome" / "images.parquet").exists()
 
 
-@pytest.mark.parametrize("tool", ["dot"])
-def test_the_picture_of_the_dag_is_up_to_date(tool):
-    if shutil.which(tool) is None:
-        pytest.skip("graphviz is not installed, and the picture is text made with it")
+def test_the_picture_of_the_dag_shows_every_rule():
     picture = (ROOT / "docs" / "dag.svg").read_text()
     rules = [
         line.removeprefix("rule ").rstrip(":")

@@ -1,6 +1,7 @@
 """The checked config, wildcard constraints, and paths and values that depend on the config."""
 
 import json
+import os
 import sys
 from glob import glob
 from pathlib import Path
@@ -14,7 +15,7 @@ RESOURCES = BASE / "resources"
 if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
-from crepebench import provenance, visual_genome
+from crepebench import corpora, provenance, visual_genome
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE
 from crepebench.settings import check_names, read_definition
 
@@ -72,11 +73,12 @@ def get_corpus_files(wildcards):
     definition = read_definition(config, "corpora", wildcards.corpus)
     if definition["source"] == "icons":
         return [f"results/icons/corpora/{wildcards.corpus}/captions"]
-    return [
-        file
+    found = [
+        path
         for pattern in definition["files"]
-        for file in sorted(glob(pattern)) or [pattern]
+        for path in sorted(glob(pattern)) or [pattern]
     ]
+    return corpora.list_files(found) if all(map(os.path.exists, found)) else found
 
 
 def get_corpus_config(wildcards):
@@ -151,7 +153,7 @@ def get_weights(wildcards):
     if weights.is_dir():
         return [
             str(weights / CONFIG_FILE),
-            *sorted(map(str, weights.glob("open_clip_model.*"))),
+            *sorted(map(str, weights.glob("open_clip_*model.*"))),
         ]
     is_file = weights.is_file() or weights.suffix or len(weights.parts) > 1
     return [str(weights)] if is_file else []  # else a tag of open_clip

@@ -10,6 +10,6 @@ rule build_wordnet:
         cfg=config_json("wordnet"),
         code=code_digest("build_wordnet.py"),
     message:
-        "Preparing WordNet"
+        "Preparing WordNet (if it is missing: downloads it or, as root on Debian, installs wordnet-base)"
     script:
         "../scripts/build_wordnet.py"

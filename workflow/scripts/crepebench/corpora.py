@@ -77,7 +77,14 @@ def _tsv_row(line: bytes, n_columns: int, parse: Callable[[list[str]], CorpusRow
         fields = line.decode("utf-8").rstrip("\r\n").split("\t")
     except UnicodeDecodeError:
         return CorpusRow("", "", "text_undecodable")
-    return parse(fields) if len(fields) == n_columns else CorpusRow(fields[0], "", "columns_missing")
+    return parse(fields) if len(fields) == n_columns else CorpusRow(fields[0], "", "columns_wrong")
+
+
+def _laion_row(url: bytes | None, text: bytes | None) -> CorpusRow:
+    try:
+        return _row((url or b"").decode("utf-8"), (text or b"").decode("utf-8"))
+    except UnicodeDecodeError:
+        return CorpusRow("", "", "text_undecodable")
 
 
 def _laion_blocks(path: str) -> Iterator[Callable]:
@@ -96,8 +103,12 @@ def _laion_blocks(path: str) -> Iterator[Callable]:
     columns = [names["URL"], names["TEXT"]]
 
     def read(group: int) -> list[CorpusRow]:
-        rows = file.read_row_group(group, columns=columns).select(columns).to_pydict()
-        return [_row(url or "", text) for url, text in zip(rows[columns[0]], rows[columns[1]], strict=True)]
+        try:
+            table = file.read_row_group(group, columns=columns)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise ValueError(f"{path}: row group {group} is damaged ({error})") from error
+        urls, texts = (table[column].cast(pa.binary()).to_pylist() for column in columns)
+        return [_laion_row(url, text) for url, text in zip(urls, texts, strict=True)]
 
     for group in range(file.num_row_groups):
         yield lambda group=group: read(group)

@@ -18,7 +18,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crepebench import inflection
-from crepebench.graphs import ATTRIBUTE, ATTRIBUTE_OBJECT, OBJECT, OBJECT_RELATION_OBJECT, RELATION
+from crepebench.graphs import (
+    ATTRIBUTE,
+    ATTRIBUTE_OBJECT,
+    OBJECT,
+    OBJECT_RELATION_OBJECT,
+    PLURALIA_TANTUM,
+    RELATION,
+)
 from crepebench.wordnet import Lexicon
 
 N_ATOM_FOILS = 4
@@ -53,13 +60,13 @@ class ImageFacts:
         kinds: names of all objects, whole and head noun.
         attributes: attributes of each kind.
         triples: (subject, relation, object).
-        synsets: WordNet synset of each kind, where an annotator gave one.
+        synsets: WordNet synsets that annotators gave to objects of each name, in the order of the objects.
     """
 
     kinds: set[str] = field(default_factory=set)
     attributes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     triples: set[tuple[str, str, str]] = field(default_factory=set)
-    synsets: dict[str, str] = field(default_factory=dict)
+    synsets: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
 @dataclass(frozen=True)
@@ -69,12 +76,14 @@ class WordTables:
     Attributes:
         attributes: group and contrasting words of each attribute.
         relations: contrasting relations of each relation.
-        inverses: what a relation may be called from the other side.
+        same: relations that say the same as a relation, itself included.
+        inverses: what a relation may be called from the other side, words that say the same included.
         compatible: pairs of attributes of one group that may both be true.
     """
 
     attributes: dict[str, tuple[str, tuple[str, ...]]]
     relations: dict[str, tuple[str, ...]]
+    same: dict[str, frozenset[str]]
     inverses: dict[str, frozenset[str]]
     compatible: frozenset[frozenset[str]]
 
@@ -91,14 +100,25 @@ def read_word_tables(attributes_path: str, relations_path: str) -> WordTables:
         attributes[word] = group, tuple(other for other in others if frozenset((word, other)) not in never)
     with open(relations_path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    relations = {row["relation"]: tuple(row["foils"].split(";")) for row in rows}
+    relations = {row["relation"]: tuple(_split(row["foils"])) for row in rows}
+    same = {row["relation"]: frozenset({row["relation"], *_split(row["same_as"])}) for row in rows}
     inverses = defaultdict(set)
     for row in rows:
-        for inverse in filter(None, row["inverses"].split(";")):
-            inverses[row["relation"]].add(inverse)
-            inverses[inverse].add(row["relation"])
-    frozen = {relation: frozenset(others) for relation, others in inverses.items()}
-    return WordTables(attributes, relations, frozen, frozenset(never))
+        for inverse in _split(row["inverses"]):
+            for relation, other in ((row["relation"], inverse), (inverse, row["relation"])):
+                inverses[relation] |= same.get(other, {other})
+    return WordTables(
+        attributes=attributes,
+        relations=relations,
+        same=same,
+        inverses={relation: frozenset(others) for relation, others in inverses.items()},
+        compatible=frozenset(never),
+    )
+
+
+def _split(cell: str) -> list[str]:
+    """Splits a cell that lists relations."""
+    return [word for word in cell.split(";") if word]
 
 
 @dataclass(frozen=True)
@@ -170,16 +190,18 @@ class CandidateFinder:
         """
         atom = atoms[index]
         if atom["kind"] == OBJECT:
-            return [c for c in self._object_candidates(atom["text"], facts) if self._is_absent(c.text, facts)]
+            plural = inflection.is_plural(atom["text"], atom["surface"])
+            found = [c for c in self._object_candidates(atom["text"], facts) if self._is_absent(c.text, facts)]
+            return [c for c in found if plural or c.text not in PLURALIA_TANTUM]
         if atom["kind"] == ATTRIBUTE:
-            kind = atoms[atom["object"]]["text"]
-            true = facts.attributes[kind]
+            names = self._names(atoms[atom["object"]]["text"], facts)
+            true = set().union(*(facts.attributes.get(name, ()) for name in names))
             return [c for c in self._attribute_candidates(atom["text"]) if not self._may_be_true(c.text, true)]
         ends = atoms[atom["subject"]]["text"], atoms[atom["object"]]["text"]
         return [c for c in self._relation_candidates(atom["text"]) if not self._holds(ends[0], c.text, ends[1], facts)]
 
     def _object_candidates(self, text: str, facts: ImageFacts) -> list[Candidate]:
-        name = facts.synsets.get(text, "")
+        name = next((n for n in facts.synsets.get(text, ()) if self._lexicon.is_sense_of(n, text)), "")
         if (text, name) not in self._object_cache:
             synset = self._lexicon.synset(name) or self._visible_sense(text)
             cousins = self._lexicon.cousins(synset) if synset else frozenset()
@@ -201,6 +223,10 @@ class CandidateFinder:
         """Says whether no object of the image is of that kind, or may be called so."""
         return not self._lexicon.relatives(text, "n") & facts.kinds
 
+    def _names(self, kind: str, facts: ImageFacts) -> set[str]:
+        """Returns the names under which an object of a kind may be listed in the image: a taxi is a car, too."""
+        return {kind} | (self._lexicon.relatives(kind, "n") & facts.kinds)
+
     def _attribute_candidates(self, text: str) -> list[Candidate]:
         if text in self._tables.attributes:
             group, others = self._tables.attributes[text]
@@ -221,6 +247,8 @@ class CandidateFinder:
         """Returns contrasting relations: from the table, else by replacing a verb with an antonym or cousin of it."""
         if text in self._tables.relations:
             found = {word: "table of relations" for word in self._tables.relations[text]}
+        elif not inflection.verb_tag(text, text):
+            found = {}  # a preposition that the table does not list
         else:
             verb, _, rest = text.partition(" ")
             synsets = self._lexicon.synsets(verb, "v")
@@ -234,10 +262,14 @@ class CandidateFinder:
         return [Candidate(word, found[word]) for word in sorted(found.keys() & self._pool.words[RELATION])]
 
     def _holds(self, subject: str, relation: str, object_: str, facts: ImageFacts) -> bool:
-        """Says whether a triple is true in the image, as annotated or seen from the other side."""
-        from_other_side = self._tables.inverses.get(relation, ())
-        return (subject, relation, object_) in facts.triples or any(
-            (object_, inverse, subject) in facts.triples for inverse in from_other_side
+        """Says whether a triple is true in the image: in other words, of other names, or seen from the other side."""
+        subjects, objects = self._names(subject, facts), self._names(object_, facts)
+        forward = self._tables.same.get(relation, frozenset({relation}))
+        backward = self._tables.inverses.get(relation, frozenset())
+        return any(
+            (first in subjects and name in forward and second in objects)
+            or (first in objects and name in backward and second in subjects)
+            for first, name, second in facts.triples
         )
 
 

@@ -72,10 +72,9 @@ COLOURS = frozenset("red orange yellow green blue purple pink brown black white 
 INFLECTED = ("NOUN", "VERB", "ADJ", "ADV", "AUX")
 """Universal parts of speech with lemmas of their own."""
 
-NOUN_LEMMAS = {
-    "leaves": "leaf",
-    **{noun: noun for noun in ("clothes", "jeans", "pants", "scissors", "shorts", "sunglasses")},
-}
+PLURALIA_TANTUM = frozenset("clothes jeans pants scissors shorts sunglasses trousers".split())
+"""Nouns that are plural as they stand; they are their own lemmas."""
+NOUN_LEMMAS = {"leaves": "leaf", **{noun: noun for noun in sorted(PLURALIA_TANTUM)}}
 """Nouns for which lemminflect's first lemma is another word, or none that is used alone."""
 
 SEPARATOR = re.compile(r"(?<=\s)[|–—•·-](?=\s)")

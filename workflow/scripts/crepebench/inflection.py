@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from crepebench.graphs import MULTIWORD_PREPOSITIONS
+from crepebench.graphs import MULTIWORD_PREPOSITIONS, PLURALIA_TANTUM
 
 VERB_TAGS = ("VBG", "VBZ", "VBN", "VBD")
 """Tags in the order in which a form is tried: after a noun, "tied" is a participle before it is a past tense."""
@@ -33,7 +33,7 @@ def inflect(lemma: str, tag: str) -> str:
         forms = getInflection(first, tag=tag)
         return " ".join(filter(None, [forms[0] if forms else first, rest]))
     rest, _, last = lemma.rpartition(" ")
-    forms = getInflection(last, tag=tag)
+    forms = () if last in PLURALIA_TANTUM else getInflection(last, tag=tag)
     return " ".join(filter(None, [rest, forms[0] if forms else last]))
 
 
@@ -45,9 +45,9 @@ def _forms(lemma: str, tag: str) -> tuple[str, ...]:
 
 
 def is_plural(lemma: str, surface: str) -> bool:
-    """Says whether the surface of a noun is its plural; a noun that does not change counts as singular."""
+    """Says whether the surface of a noun is its plural; of the nouns that do not change, only pluralia tantum are."""
     last = surface.rpartition(" ")[2]
-    return last != lemma and last in _forms(lemma, "NNS")
+    return last in PLURALIA_TANTUM or (last != lemma and last in _forms(lemma, "NNS"))
 
 
 def match_noun(lemma: str, surface: str, replacement: str) -> str:

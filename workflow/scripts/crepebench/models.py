@@ -14,6 +14,8 @@ import numpy as np
 CONFIG_FILE = "open_clip_config.json"
 WEIGHTS_FILE = "open_clip_model.safetensors"
 """Files of a folder that open_clip loads by itself."""
+TOKENISER_PROBE = "A photo of 3 dogs, one naive café & 12,000 unseeable antidisestablishmentarians."
+"""Its tokens stand for the tokenizer in a model's identity."""
 
 
 class OpenClipModel:
@@ -49,8 +51,9 @@ class OpenClipModel:
 
     @property
     def identity(self) -> str:
-        """Digest of all that shapes a feature: weights, layers with their activations, preprocessing, precision."""
+        """Digest of all that shapes a feature: weights, layers and activations, preprocessing, tokens, precision."""
         digest = hashlib.sha256(f"{self.model}\n{self.preprocess}\nfloat32\n{self._device}".encode())
+        digest.update(self._tokenise([TOKENISER_PROBE]).cpu().numpy().tobytes())
         for name, tensor in sorted(self.model.state_dict().items()):
             digest.update(name.encode())
             digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())

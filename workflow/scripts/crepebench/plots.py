@@ -30,14 +30,21 @@ def plot_systematicity(table_path: str, plot_path: str) -> None:
     with open(table_path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     panels = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
+    if not panels:
+        raise ValueError(f"{table_path} has no row: no query could be scored; see results/tables/accounting.csv")
     plt = _pyplot()
     figure, axes = plt.subplots(1, len(panels), figsize=(1.2 + 3.6 * len(panels), 4.2), sharey=True, squeeze=False)
     for ax, (corpus, model) in zip(axes[0], panels, strict=True):
         _draw_panel(ax, [row for row in rows if (row["training_corpus"], row["model"]) == (corpus, model)])
         ax.set_title(f"{model}\non the splits of {corpus}", fontsize=9)
     axes[0][0].set_ylabel("R@1 (%)")
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=len(labels), frameon=False, fontsize=9)
+    by_label = {}
+    for ax in axes[0]:
+        handles, labels = ax.get_legend_handles_labels()
+        by_label |= dict(zip(labels, handles, strict=True))
+    figure.legend(
+        by_label.values(), by_label.keys(), loc="lower center", ncols=len(by_label), frameon=False, fontsize=9
+    )
     figure.suptitle("Retrieval of the true caption: seen against unseen compounds", fontsize=11)
     figure.tight_layout(rect=(0, 0.07, 1, 1))
     _save(figure, plot_path)

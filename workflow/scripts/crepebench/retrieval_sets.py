@@ -47,8 +47,10 @@ def _hash(*parts) -> str:
 
 
 def head_noun(name: str) -> str:
-    """Returns the normal form of an object's name, as the parser would give it: lemma of the last word."""
-    return lemmatise(name.rpartition(" ")[2], "NOUN")
+    """Returns the normal form of an object's name, as the parser would give it: lemma of the last word before "of"."""
+    words = name.split()
+    end = next((i for i, word in enumerate(words) if i and word in PREPOSITIONS), len(words))
+    return lemmatise(words[end - 1], "NOUN")
 
 
 def normal_relation(predicate: str) -> str:
@@ -86,8 +88,9 @@ def collect_facts(
         for name in {*row["names"], *map(head_noun, row["names"])}:
             image.kinds.add(name)
             image.attributes[name].update(row["attributes"])
-            if row["synsets"]:
-                image.synsets.setdefault(name, row["synsets"][0])
+            for attribute in row["attributes"]:
+                image.attributes[name].update(attribute.split())  # "black and white" is black, and white
+            image.synsets[name] += row["synsets"]
     for row in relationships:
         ends = head_noun(row["subject_name"]), head_noun(row["object_name"])
         facts[row["image_id"]].triples.add((ends[0], normal_relation(row["predicate"]), ends[1]))

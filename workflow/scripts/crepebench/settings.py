@@ -50,7 +50,10 @@ def _check_model(config: dict, name: str) -> None:
     definition = read_definition(config, "models", name)
     where = f"config: models.definitions.{name}"
     if definition["source"] == "icons":
-        read_definition(config, "corpora", definition["training_data"][0])
+        if read_definition(config, "corpora", definition["training_data"][0])["source"] != "icons":
+            raise ValueError(
+                f"{where}: only corpora of the icons world come with images to train a model of source icons"
+            )
     elif not Path(definition["weights"]).is_dir() and "architecture" not in definition:
         raise ValueError(f"{where}: an architecture is missing, since weights is no folder with {CONFIG_FILE}")
     elif Path(definition["weights"]).is_dir() and not (Path(definition["weights"]) / CONFIG_FILE).is_file():

@@ -125,12 +125,10 @@ class Queries:
                         yield protocol, foil_type, split, cells[protocol, foil_type, split]
 
 
-def _ids(rows: list[dict]) -> np.ndarray:
-    return np.array([row["image_id"] for row in rows])
-
-
-def _hits(rows: list[dict]) -> np.ndarray:
-    return np.array([row["rank"] <= 1 for row in rows], dtype=np.float64)
+def query_hits(rows: list[dict]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the image id of each query, and 1.0 where its truth has rank 1, else 0.0."""
+    image_ids = np.array([row["image_id"] for row in rows])
+    return image_ids, np.array([row["rank"] <= 1 for row in rows], dtype=np.float64)
 
 
 def systematicity_row(rows: list[dict], n_resamples: int, seed: list[int]) -> dict:
@@ -140,11 +138,11 @@ def systematicity_row(rows: list[dict], n_resamples: int, seed: list[int]) -> di
     if len(sizes) != 1:
         raise ValueError(f"sets of different sizes in one cell: {sorted(sizes)}")
     n_candidates = sizes.pop()
-    low, high = interval(100.0 * bootstrap_means([(_ids(rows), _hits(rows))], n_resamples, seed)[0])
+    low, high = interval(100.0 * bootstrap_means([query_hits(rows)], n_resamples, seed)[0])
     recall_1, recall_3 = recall_at(ranks, 1), recall_at(ranks, 3)
     return {
         "n_queries": len(rows),
-        "n_images": len(set(_ids(rows).tolist())),
+        "n_images": len({row["image_id"] for row in rows}),
         "n_candidates": n_candidates,
         "recall_at_1": recall_1,
         "recall_at_3": recall_3,
@@ -159,7 +157,7 @@ def systematicity_row(rows: list[dict], n_resamples: int, seed: list[int]) -> di
 
 def gap_row(seen: list[dict], unseen: list[dict], n_resamples: int, seed: list[int]) -> dict:
     """Returns R@1 of both splits and their gap, unseen less seen, in points."""
-    groups = [(_ids(seen), _hits(seen)), (_ids(unseen), _hits(unseen))]
+    groups = [query_hits(seen), query_hits(unseen)]
     means = 100.0 * bootstrap_means(groups, n_resamples, seed)
     low, high = interval(means[1] - means[0])
     seen_recall, unseen_recall = (100.0 * float(hits.mean()) for _, hits in groups)

@@ -175,7 +175,7 @@ def object_rows(entries: Iterable[dict], path: str, attributes: AttributeEntries
         image_id = _field(entry, path, "image_id", "id")
         for item in _field(entry, path, "objects"):
             counts[READ] += 1
-            names = [name for name in map(_clean, _names(item, path)) if name]
+            names = [name for name in map(_clean, filter(None, _names(item, path))) if name]
             if not names:
                 counts["name_missing"] += 1
                 continue
@@ -205,7 +205,7 @@ def relationship_rows(entries: Iterable[dict], path: str, counts: Counter) -> It
                 counts["predicate_missing"] += 1
                 continue
             ends = _field(item, path, "subject"), _field(item, path, "object")
-            names = [next(filter(None, map(_clean, _names(end, path))), "") for end in ends]
+            names = [next(filter(None, map(_clean, filter(None, _names(end, path)))), "") for end in ends]
             if not all(names):
                 counts["endpoint_name_missing"] += 1
                 continue
@@ -251,7 +251,7 @@ def _field(item: dict, path: str, *names: str):
 def _names(item: dict, path: str) -> list[str]:
     """Returns all names of an object or endpoint, whichever form the version uses."""
     found = _field(item, path, "names", "name", "object_names")
-    return [found] if isinstance(found, str) else found
+    return [found] if isinstance(found, str) else found or []
 
 
 def _clean(text: str) -> str:

@@ -9,6 +9,7 @@ A *cousin* of a synset is reached by going up at most `UP` hypernyms and down at
 and is neither the synset itself nor above or below it.
 """
 
+import atexit
 import json
 import logging
 import os
@@ -81,11 +82,24 @@ def write_wordnet(output_path: str, cfg: str) -> None:
 
 
 def find_wordnet() -> Path | None:
-    """Finds an unpacked WordNet database in nltk's data path or in Debian's folder."""
+    """Finds WordNet's database in nltk's data path, unpacked or zipped, or in Debian's folder."""
     import nltk
 
-    folders = [Path(root) / "corpora" / "wordnet" for root in nltk.data.path] + [DEBIAN_FOLDER]
-    return next((folder for folder in folders if is_wordnet_folder(folder)), None)
+    for root in map(Path, nltk.data.path):
+        folder = root / "corpora" / "wordnet"
+        if is_wordnet_folder(folder):
+            return folder
+        if folder.with_suffix(".zip").is_file():
+            return _unpack(folder.with_suffix(".zip"))
+    return DEBIAN_FOLDER if is_wordnet_folder(DEBIAN_FOLDER) else None
+
+
+def _unpack(archive: Path) -> Path | None:
+    """Unpacks nltk's zip of WordNet into a temporary folder, which ends with this process."""
+    folder = Path(tempfile.mkdtemp(prefix="wordnet"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    shutil.unpack_archive(archive, folder)
+    return folder / "wordnet" if is_wordnet_folder(folder / "wordnet") else None
 
 
 def is_wordnet_folder(folder: Path) -> bool:
@@ -98,17 +112,18 @@ def _download_wordnet() -> Path | None:
     import nltk
 
     folder = tempfile.mkdtemp(prefix="wordnet")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     logger.info("WordNet: neither in nltk's data path nor in %s; downloading it", DEBIAN_FOLDER)
     try:
         nltk.download("wordnet", download_dir=folder, quiet=True, raise_on_error=True)
     except Exception as error:  # nltk raises plain ValueError, URLError and its own errors alike
         logger.warning("WordNet: the download failed (%s)", error)
         return None
-    archive = Path(folder) / "corpora" / "wordnet.zip"
-    found = archive.with_suffix("")
-    if archive.is_file() and not is_wordnet_folder(found):
-        shutil.unpack_archive(archive, archive.parent)
-    return found if is_wordnet_folder(found) else None
+    found = Path(folder) / "corpora" / "wordnet"
+    if is_wordnet_folder(found):
+        return found
+    archive = found.with_suffix(".zip")
+    return _unpack(archive) if archive.is_file() else None
 
 
 def _install_wordnet() -> Path | None:
@@ -227,6 +242,11 @@ class Lexicon:
             return self._reader.synset(name)
         except (WordNetError, ValueError):
             return None
+
+    def is_sense_of(self, name: str, word: str) -> bool:
+        """Says whether the synset called `name` is a sense of `word`, or of a compound noun with that head."""
+        synset = self.synset(name)
+        return synset is not None and any(found.rpartition(" ")[2] == word or found == word for found in _words(synset))
 
     def is_physical(self, synset) -> bool:
         """Says whether a noun synset names something that can be seen: a physical entity."""

@@ -9,7 +9,7 @@ import json
 import numpy as np
 
 from crepebench.splits import SC, UC
-from crepebench.tables import Queries, bootstrap_means, cell_seed, interval, read_splits, write_csv
+from crepebench.tables import Queries, bootstrap_means, cell_seed, interval, query_hits, read_splits, write_csv
 
 COLUMNS = (
     "protocol",
@@ -82,16 +82,10 @@ def tabulate_icons_control(
     for protocol, foil_type, split in cells[0]:
         if split != SC or (protocol, foil_type, UC) not in cells[0]:
             continue
-        groups = [_image_hits(found[protocol, foil_type, half]) for found in cells for half in (SC, UC)]
+        groups = [query_hits(found[protocol, foil_type, half]) for found in cells for half in (SC, UC)]
         key = {"protocol": protocol, "training_corpus": config["corpus"], "foil_type": foil_type}
         names = {"model": config["model"], "twin": config["twin"]}
         sizes = {"n_seen": len(groups[0][0]), "n_unseen": len(groups[1][0])}
         seed = cell_seed(config["evaluation"]["seed"], *key.values(), *names.values())
         rows.append({**key, **names, **sizes, **control_row(groups, config["evaluation"]["n_resamples"], seed)})
     write_csv(table_path, COLUMNS, rows)
-
-
-def _image_hits(rows: list[dict]) -> tuple[np.ndarray, np.ndarray]:
-    """Returns image ids and hits of queries."""
-    ids = np.array([row["image_id"] for row in rows])
-    return ids, np.array([row["rank"] <= 1 for row in rows], dtype=np.float64)

@@ -32,7 +32,7 @@ SINGLE_SHARE = 0.15
 ATTRIBUTE_SHARE = 0.35
 """Share of the attributes that a caption of a pair names. Were all named, colours alone would tell captions apart, and
 a model would learn no shapes."""
-SIZE_SHARE = 0.1
+SIZE_SHARE = 0.2
 STYLE_SHARE = 0.8
 PLURAL_SHARE = 0.08
 """Shares of things with a size word, with a style, and drawn as two glyphs."""
@@ -180,13 +180,14 @@ def scene_truth(scene: Scene) -> dict:
 
 
 def write_captions(format_: str, corpus: str, captions: list[str], folder: Path, rng: np.random.Generator) -> None:
-    """Writes captions in the format of the original corpus, with two rows of its usual dirt."""
+    """Writes captions in the format of the original corpus, with a few rows of its usual dirt."""
     folder.mkdir(parents=True, exist_ok=True)
     urls = [URL.format(corpus=corpus, row=row) for row in range(len(captions))]
     if format_ == "cc12m":
         lines = [f"{url}\t{phrases.cc12m_row(text, rng)}" for url, text in zip(urls, captions, strict=True)]
         lines += [urls[0], f"{urls[0]}\t"]  # a row without its second column, and an empty caption
-        (folder / "cc12m.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        undecodable = b"\xff\xfe\tno UTF-8\n"
+        (folder / "cc12m.tsv").write_bytes("".join(f"{line}\n" for line in lines).encode() + undecodable)
     elif format_ == "yfcc15m":
         rows = [(url, *phrases.yfcc15m_row(text, rng)) for url, text in zip(urls, captions, strict=True)]
         rows += [(urls[0], "", ""), (urls[0], "100%25+icons", "")]  # no text at all, and a literal per cent sign

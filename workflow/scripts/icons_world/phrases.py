@@ -40,8 +40,8 @@ def _determiner(rng: np.random.Generator) -> str:
 
 
 def _some_attributes(thing: Thing, rng: np.random.Generator, share: float) -> tuple[str, ...]:
-    """Keeps each attribute with probability `share`."""
-    return tuple(a for a in thing.attributes if rng.random() < share)
+    """Keeps each attribute with probability `share`; a size always, since few things have one."""
+    return tuple(a for a in thing.attributes if rng.random() < share or a == thing.size)
 
 
 def describe_pair(scene: Scene, rng: np.random.Generator, attribute_share: float = 1.0) -> str:

@@ -45,7 +45,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Scene:
-    """One thing, or a subject and an object in a relation; drawn back to front as `order` says."""
+    """One thing, or a subject and an object in a relation."""
 
     subject: Thing
     relation: str | None = None

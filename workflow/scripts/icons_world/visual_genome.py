@@ -3,8 +3,9 @@
 Every image holds two to five pairs of objects, each pair in a cell of its own and in one relation. A small, fixed
 share of the rows carries the dirt of the true files, so that every filter of the workflow has work to do:
 negative and overlapping boxes, stray white space and capitals, repeated and empty phrases, objects without
-`attributes` or with an empty `synsets`, two names for one object, phrases with one atom, whole-row regions, an image
-without regions, one missing image and one truncated JPEG.
+`attributes` or with an empty `synsets`, two names for one object, phrases with one atom, whole-row regions, broken and
+repeated records, an image without regions, one missing image, one truncated JPEG, and one image of another size than
+its annotation says.
 """
 
 import json
@@ -142,7 +143,29 @@ def annotations(world: World, images: list[IconImage], seed: int) -> dict[str, l
             region.update(region_id=region_id, image_id=image.image_id)
             region_id += 1
         files["region_descriptions"].append({"id": image.image_id, "regions": regions})
+    _add_dirty_entries(files)
     return files
+
+
+def _add_dirty_entries(files: dict[str, list[dict]]) -> None:
+    """Adds to the files one of each broken record that the true files hold here and there."""
+    image_id = files["image_data"][1]["image_id"]
+    files["image_data"].append(files["image_data"][1])  # an image listed twice
+    files["image_data"][2] = {**files["image_data"][2], "width": files["image_data"][2]["width"] + 10}  # a wrong size
+    box = {"x": 10, "y": 10, "w": 100, "h": 100, "synsets": []}
+    files["objects"][1]["objects"].append({**box, "object_id": -1, "names": []})
+    unknown = {**box, "object_id": -2, "names": ["jar"], "attributes": ["red"]}
+    files["attributes"][1]["attributes"].append(unknown)
+    ends = {"subject": {**box, "object_id": -3, "name": "jar"}, "object": {**box, "object_id": -4, "name": ""}}
+    for relationship_id, predicate in ((-1, ""), (-2, "above")):
+        relationship = {"relationship_id": relationship_id, "predicate": predicate, "synsets": [], **ends}
+        files["relationships"][1]["relationships"].append(relationship)
+    region = {"x": 0, "y": 0, "width": 50, "height": 50, "phrase": "a red jar above a box"}
+    new_id = 1 + max(entry["region_id"] for file_row in files["region_descriptions"] for entry in file_row["regions"])
+    # a repeated region id, and a region of an unknown image
+    for region_id, of_image in ((new_id, image_id), (new_id, image_id), (new_id + 1, -1)):
+        entry = {"id": of_image, "regions": [{**region, "region_id": region_id, "image_id": of_image}]}
+        files["region_descriptions"].append(entry)
 
 
 def _image_data(image: IconImage) -> dict:
