@@ -329,7 +329,7 @@ class FoilBuilder:
 
     def _comp_foils(self, atoms: list[dict], candidates: dict, rng) -> Iterator[Foil]:
         """Yields two joined compounds, each with one foil; the compounds of the region take turns."""
-        foils_of_join = {}
+        pairs_of_join = {}
         for index, atom in enumerate(atoms):
             if atom["kind"] == ATTRIBUTE:
                 parts = index, atom["object"]
@@ -338,11 +338,11 @@ class FoilBuilder:
             else:
                 continue
             grid = [(a, b) for a in candidates[parts[0]] for b in candidates[parts[1]]]
-            make = self._pair_foil if atom["kind"] == ATTRIBUTE else self._triple_foil
-            foils_of_join[index] = [make(atoms, atom, *grid[i]) for i in rng.permutation(len(grid))]
-        turns = [list(foils_of_join)[i] for i in rng.permutation(len(foils_of_join))]
-        for _, foil in _in_turns({index: foils_of_join[index] for index in turns}):
-            yield foil
+            pairs_of_join[index] = [grid[i] for i in rng.permutation(len(grid))]
+        turns = [list(pairs_of_join)[i] for i in rng.permutation(len(pairs_of_join))]
+        for index, pair in _in_turns({index: pairs_of_join[index] for index in turns}):
+            make = self._pair_foil if atoms[index]["kind"] == ATTRIBUTE else self._triple_foil
+            yield make(atoms, atoms[index], *pair)
 
     def _pair_foil(
         self, atoms: list[dict], attribute: dict, other_attribute: Candidate, other_object: Candidate

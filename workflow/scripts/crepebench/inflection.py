@@ -98,6 +98,7 @@ def match_article(article: str, following: str) -> str:
     return right.capitalize() if article[0].isupper() else right
 
 
+@lru_cache(maxsize=100_000)
 def article_for(words: str) -> str:
     """Returns the indefinite article of words: "a" or "an"."""
     return _engine().a(words).partition(" ")[0]

@@ -226,13 +226,14 @@ class Lexicon:
 
     def __init__(self, reader):
         self._reader = reader
+        self.synset = lru_cache(maxsize=None)(self._synset)
         self.synsets = lru_cache(maxsize=None)(self._synsets)
         self.relatives = lru_cache(maxsize=None)(self._relatives)
         self.synonyms = lru_cache(maxsize=None)(self._synonyms)
         self.cousins = lru_cache(maxsize=None)(self._cousins)
         self.antonyms = lru_cache(maxsize=None)(self._antonyms)
 
-    def synset(self, name: str):
+    def _synset(self, name: str):
         """Returns the synset called `name` ("plate.n.04"), or None where WordNet 3.0 has none of that name."""
         from nltk.corpus.reader.wordnet import WordNetError
 
