@@ -38,12 +38,12 @@ def test_refused_counts_leave_no_file(tmp_path):
 def test_counts_of_shards_are_added_up(tmp_path):
     paths = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
     write_accounting(paths[0], "vocabularies/cc12m", {"caption": {READ: 3, KEPT: 2, "text_empty": 1}})
-    write_accounting(paths[1], "vocabularies/cc12m", {"caption": {READ: 5, KEPT: 4, "columns_missing": 1}})
+    write_accounting(paths[1], "vocabularies/cc12m", {"caption": {READ: 5, KEPT: 4, "columns_wrong": 1}})
     assert {row["reason"]: row["count"] for row in read_accounting(paths)} == {
         READ: 8,
         KEPT: 6,
         "text_empty": 1,
-        "columns_missing": 1,
+        "columns_wrong": 1,
     }
 
 

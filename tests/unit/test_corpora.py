@@ -39,8 +39,8 @@ def test_text_is_normalised(text, normal):
         (f"{URL}\ta jar by <PERSON>\r\n", "a jar by <PERSON>", ""),
         (f"{URL}\t\n", "", "text_empty"),
         (f"{URL}\t \u00a0 \n", "", "text_empty"),
-        (f"{URL}\n", "", "columns_missing"),
-        (f"{URL}\ta\tb\n", "", "columns_missing"),
+        (f"{URL}\n", "", "columns_wrong"),
+        (f"{URL}\ta\tb\n", "", "columns_wrong"),
         (b"https://h/1.jpg\ta \xff jar\n", "", "text_undecodable"),
     ],
 )
@@ -72,7 +72,8 @@ def test_yfcc_text_is_decoded_once_and_stripped_of_html(tmp_path, title, descrip
     [
         (f"{URL}\t\t\n", "text_empty"),
         (f"{URL}\t%3Cb%3E%3C%2Fb%3E\t+%0A\n", "text_empty"),
-        (f"{URL}\ta jar\n", "columns_missing"),
+        (f"{URL}\ta jar\n", "columns_wrong"),
+        (f"{URL}\ta jar\ta box\ta cup\n", "columns_wrong"),
     ],
 )
 def test_yfcc_row_without_text_has_a_reason(tmp_path, line, reason):
@@ -99,6 +100,31 @@ def test_laion_shard_that_is_no_parquet_is_refused(tmp_path):
     path = write(tmp_path / "part.parquet", "URL\tTEXT\n")
     with pytest.raises(ValueError, match=r"part\.parquet: not a readable Parquet file"):
         list(read_rows([path], "laion400m"))
+
+
+@pytest.mark.parametrize("type_", [pa.binary(), pa.string()])
+def test_laion_text_that_is_not_utf_8_has_a_reason(tmp_path, type_):
+    path = str(tmp_path / "part.parquet")
+    texts = pa.array([b"a jar", b"a \xff jar", "caf\u00e9".encode(), None], pa.binary()).view(type_)
+    pq.write_table(pa.table({"URL": [URL] * 4, "TEXT": texts}), path)
+    found = [(row.text, row.reason) for row in read_rows([path], "laion400m")]
+    assert found == [("a jar", ""), ("", "text_undecodable"), ("caf\u00e9", ""), ("", "text_empty")]
+
+
+@pytest.mark.parametrize("byte", [0x00, 0x55, 0xFF])
+def test_damaged_row_group_of_a_laion_shard_is_named(tmp_path, byte):
+    path = tmp_path / "part.parquet"
+    texts = [f"a jar {i}" for i in range(8)]
+    pq.write_table(pa.table({"URL": [URL] * 8, "TEXT": texts}), path, row_group_size=4, use_dictionary=False)
+    chunk = pq.read_metadata(path).row_group(1).column(1)
+    raw = bytearray(path.read_bytes())
+    start, size = chunk.data_page_offset, chunk.total_compressed_size
+    raw[start : start + size] = bytes([byte]) * size
+    path.write_bytes(raw)
+    rows = read_rows([str(path)], "laion400m")
+    assert [next(rows).text for _ in range(4)] == texts[:4]
+    with pytest.raises(ValueError, match=r"part\.parquet: row group 1 is damaged"):
+        next(rows)
 
 
 def test_unknown_format_is_refused(tmp_path):

@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -37,6 +38,44 @@ RELATIONS = (
     "inside",
 )
 N_GRAPHS = 300
+
+
+NO_TABLES = WordTables({}, {}, {}, {}, frozenset())
+
+
+class FixedLexicon:
+    """A lexicon that knows the cousins that it is given, and nothing else."""
+
+    def __init__(self, cousins):
+        self._cousins = cousins
+
+    def synsets(self, word, pos):
+        return [FixedSynset(word)]
+
+    def synset(self, name):
+        return None
+
+    def is_physical(self, synset):
+        return True
+
+    def cousins(self, synset):
+        return self._cousins[synset.word]
+
+    def relatives(self, word, pos):
+        return frozenset({word})
+
+    def antonyms(self, word, pos):
+        return ()
+
+
+@dataclass(frozen=True)
+class FixedSynset:
+    """The only sense of a word."""
+
+    word: str
+
+    def name(self):
+        return self.word
 
 
 def atom(kind, text, surface="", start=0, subject=-1, object_=-1):
@@ -109,8 +148,42 @@ def test_object_that_is_in_the_image_under_any_name_is_never_chosen(finder, ther
 
 
 def test_sense_of_the_annotators_is_used(finder):
-    with_synset = object_candidates(finder, "plate", facts_of(["plate"], synsets={"plate": "plate.n.04"}))
+    with_synset = object_candidates(finder, "plate", facts_of(["plate"], synsets={"plate": ["plate.n.04"]}))
     assert {"bowl", "cup"} & with_synset
+
+
+def test_synset_that_is_no_sense_of_the_word_is_not_used(lexicon, tables):
+    calendar = lexicon.synset("calendar.n.01")
+    assert not lexicon.is_sense_of("calendar.n.01", "picture")
+    words = sorted(lexicon.cousins(calendar) | {"photograph", "painting", "sculpture", "drawing", "collage"})
+    finder = CandidateFinder(lexicon, tables, pool_of(objects=words))
+    annotated = facts_of(["picture", "calendar"], synsets={n: ["calendar.n.01"] for n in ("picture", "calendar")})
+    visible = object_candidates(finder, "picture", facts_of(["picture", "calendar"]))
+    assert visible
+    assert object_candidates(finder, "picture", annotated) == visible
+    sources = {c.source for c in finder.candidates([atom("object", "picture")], 0, annotated)}
+    assert "cousin of calendar.n.01" not in sources
+    assert {c.source for c in finder.candidates([atom("object", "calendar")], 0, annotated)} == {
+        "cousin of calendar.n.01"
+    }
+
+
+def test_first_synset_that_is_a_sense_of_the_word_is_used(finder):
+    names = ["calendar.n.01", "nonsense", "plate.n.04", "plate.n.02"]
+    atoms = [atom("object", "plate")]
+    found = finder.candidates(atoms, 0, facts_of(["plate"], synsets={"plate": names}))
+    assert {c.source for c in found} == {"cousin of plate.n.04"}
+
+
+@pytest.mark.parametrize(
+    ("surface", "usable"), [("shirt", {"hat"}), ("shirts", {"hat", "pants", "trousers"}), ("pants", {"hat", "shirt"})]
+)
+def test_noun_that_is_always_plural_replaces_plurals_only(surface, usable):
+    lexicon = FixedLexicon({"shirt": {"hat", "pants", "trousers"}, "pants": {"hat", "shirt"}})
+    finder = CandidateFinder(lexicon, NO_TABLES, pool_of(objects=["hat", "shirt", "pants", "trousers"]))
+    text = surface if surface == "pants" else "shirt"
+    found = finder.candidates([atom("object", text, surface)], 0, facts_of([text]))
+    assert {c.text for c in found} == usable
 
 
 def test_first_sense_is_not_taken_blindly(lexicon, tables):
@@ -135,6 +208,21 @@ def test_attribute_true_of_any_object_of_that_kind_is_never_chosen(finder):
     found = attribute_candidates(finder, "red", "jar", facts)
     assert "blue" not in found
     assert "green" in found
+
+
+@pytest.mark.parametrize(("kind", "other"), [("taxi", "car"), ("car", "taxi"), ("sofa", "couch"), ("boy", "person")])
+def test_attribute_true_under_another_name_of_the_kind_is_never_chosen(finder, kind, other):
+    apart = facts_of([kind, other], [("white", kind)])
+    assert "yellow" in attribute_candidates(finder, "white", kind, apart)
+    facts = facts_of([kind, other], [("white", kind), ("yellow", other)])
+    found = attribute_candidates(finder, "white", kind, facts)
+    assert "yellow" not in found
+    assert "blue" in found
+
+
+def test_attribute_of_a_kind_that_is_no_other_name_does_not_matter(finder):
+    facts = facts_of(["car", "truck"], [("white", "car"), ("yellow", "truck")])
+    assert "yellow" in attribute_candidates(finder, "white", "car", facts)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +275,7 @@ def relation_finder(lexicon):
         "in front of": frozenset({"behind"}),
         "behind": frozenset({"in front of"}),
     }
-    return CandidateFinder(lexicon, WordTables({}, contrasts, inverses, frozenset()), pool_of())
+    return CandidateFinder(lexicon, WordTables({}, contrasts, {}, inverses, frozenset()), pool_of())
 
 
 @pytest.mark.parametrize("true", ["above", "behind", "inside"])
@@ -215,10 +303,99 @@ def test_triple_of_other_objects_does_not_matter(relation_finder):
 
 @pytest.mark.parametrize(("relation", "antonym"), [("open", "close"), ("push", "pull"), ("show", "hide")])
 def test_verb_outside_the_table_gets_its_antonym(lexicon, relation, antonym):
-    finder = CandidateFinder(
-        lexicon, WordTables({}, {}, {}, frozenset()), pool_of(relations=[relation, antonym, "above"])
-    )
+    finder = CandidateFinder(lexicon, NO_TABLES, pool_of(relations=[relation, antonym, "above"]))
     assert relation_candidates(finder, "boy", relation, "box", facts_of(("boy", "box"))) == {antonym}
+
+
+@pytest.mark.parametrize(
+    ("relation", "words"),
+    [("close to", ["open to", "near to"]), ("like", ["dislike", "unlike"]), ("around", ["above"])],
+)
+def test_preposition_outside_the_table_gets_no_foil(lexicon, tables, relation, words):
+    assert relation not in tables.relations
+    finder = CandidateFinder(lexicon, tables, pool_of(relations=[relation, *words, *RELATIONS]))
+    assert relation_candidates(finder, "boy", relation, "box", facts_of(("boy", "box"))) == set()
+
+
+@pytest.fixture(scope="module")
+def every_relation(tables):
+    """Finds the foils of relations with the committed tables and a pool that holds every relation of them."""
+    words = {*tables.relations, *(other for others in tables.relations.values() for other in others)}
+
+    def find(lexicon, relation, facts):
+        finder = CandidateFinder(lexicon, tables, pool_of(relations=sorted(words)))
+        return relation_candidates(finder, "cup", relation, "box", facts)
+
+    return find
+
+
+@pytest.mark.parametrize(
+    ("relation", "fact", "gone"),
+    [
+        ("outside", ("cup", "in", "box"), {"in", "inside"}),
+        ("in front of", ("cup", "in", "box"), {"inside"}),
+        ("in front of", ("cup", "on", "box"), {"on top of"}),
+        ("under", ("cup", "on", "box"), {"on top of"}),
+        ("above", ("cup", "under", "box"), {"below", "under", "underneath", "beneath"}),
+        ("below", ("cup", "above", "box"), {"above", "over"}),
+        ("far from", ("cup", "near", "box"), {"next to", "near", "beside"}),
+        ("far from", ("box", "beside", "cup"), {"next to", "near", "beside"}),
+        ("above", ("box", "over", "cup"), {"below", "under", "underneath", "beneath"}),
+        ("above", ("box", "on", "cup"), {"below", "under", "underneath", "beneath"}),
+        ("under", ("box", "beneath", "cup"), {"above", "over", "on top of"}),
+        ("behind", ("box", "behind", "cup"), {"in front of"}),
+    ],
+)
+def test_relation_that_holds_in_other_words_is_never_chosen(every_relation, lexicon, relation, fact, gone):
+    before = every_relation(lexicon, relation, facts_of(("cup", "box")))
+    after = every_relation(lexicon, relation, facts_of(("cup", "box"), triples=[fact]))
+    assert before & gone
+    assert after == before - gone
+
+
+@pytest.mark.parametrize(
+    ("fact", "gone"),
+    [
+        (("taxi", "inside", "box"), True),
+        (("vehicle", "in", "box"), True),
+        (("car", "in", "basket"), False),
+        (("truck", "in", "box"), False),
+        (("box", "in", "taxi"), False),
+    ],
+)
+def test_relation_that_holds_under_another_name_is_never_chosen(lexicon, tables, fact, gone):
+    finder = CandidateFinder(lexicon, tables, pool_of())
+    kinds = ("car", "box", "basket", "taxi", "truck", "vehicle")
+    assert "inside" in relation_candidates(finder, "car", "in front of", "box", facts_of(kinds))
+    found = relation_candidates(finder, "car", "in front of", "box", facts_of(kinds, triples=[fact]))
+    assert ("inside" in found) is not gone
+
+
+def test_inverse_that_holds_under_another_name_is_never_chosen(lexicon, tables):
+    finder = CandidateFinder(lexicon, tables, pool_of())
+    facts = facts_of(("car", "box", "taxi"), triples=[("box", "behind", "taxi")])
+    assert "in front of" in relation_candidates(finder, "car", "behind", "box", facts_of(("car", "box", "taxi")))
+    assert "in front of" not in relation_candidates(finder, "car", "behind", "box", facts)
+
+
+def test_words_that_say_the_same_are_marked_from_every_side(tables):
+    assert set(tables.same) == set(tables.relations)
+    for relation, others in tables.same.items():
+        assert relation in others
+        assert all(tables.same[other] == others for other in others), relation
+
+
+def test_words_that_say_the_same_have_the_same_inverses(tables):
+    for others in tables.same.values():
+        inverses = {tables.inverses.get(other, frozenset()) for other in others}
+        assert len(inverses) == 1, others
+        for inverse in inverses.pop():
+            assert tables.same[inverse] <= tables.inverses[min(others)], (others, inverse)
+
+
+def test_relation_is_never_contrasted_with_its_own_meaning(tables):
+    for relation, contrasts in tables.relations.items():
+        assert not tables.same[relation] & set(contrasts), relation
 
 
 def test_tables_hold_no_word_as_its_own_contrast(tables):
@@ -256,7 +433,8 @@ def test_tables_read_from_literal_rows(tmp_path):
         "group,attribute,never_for\ncolour,red,pink\ncolour,pink,red\ncolour,blue,\nsize,small,tiny\n"
     )
     (tmp_path / "relations.csv").write_text(
-        "relation,inverses,foils\nabove,below,below;hang from\nunder,above,above\non,,under\n"
+        "relation,same_as,inverses,foils\nabove,over,below,below;hang from\nover,above,,below\n"
+        "under,,above,above\non,,,under\n"
     )
     tables = read_word_tables(str(tmp_path / "attributes.csv"), str(tmp_path / "relations.csv"))
     assert tables == WordTables(
@@ -266,8 +444,18 @@ def test_tables_read_from_literal_rows(tmp_path):
             "blue": ("colour", ("red", "pink")),
             "small": ("size", ()),
         },
-        {"above": ("below", "hang from"), "under": ("above",), "on": ("under",)},
-        {"above": frozenset({"below", "under"}), "below": frozenset({"above"}), "under": frozenset({"above"})},
+        {"above": ("below", "hang from"), "over": ("below",), "under": ("above",), "on": ("under",)},
+        {
+            "above": frozenset({"above", "over"}),
+            "over": frozenset({"above", "over"}),
+            "under": frozenset({"under"}),
+            "on": frozenset({"on"}),
+        },
+        {
+            "above": frozenset({"below", "under"}),
+            "below": frozenset({"above", "over"}),
+            "under": frozenset({"above", "over"}),
+        },
         frozenset({frozenset({"red", "pink"}), frozenset({"small", "tiny"})}),
     )
 
@@ -400,24 +588,36 @@ def test_object_foils_are_absent_from_the_image(full, wordnet_reader):
                 assert is_absent(wordnet_reader, foil.replacement, facts.kinds), (caption, foil, facts.kinds)
 
 
-def test_attribute_foils_are_not_true_of_any_object_of_that_kind(full):
+def names_of(reader, kind, facts):
+    """Returns the kinds of an image that may name the same object: senses equal, above or below one another."""
+    return {kind} | {other for other in facts.kinds if not is_absent(reader, kind, [other])}
+
+
+def test_attribute_foils_are_not_true_of_any_object_of_that_kind(full, wordnet_reader):
     for caption, atoms, facts, foils in full:
         for foil in foils["atom"]:
             if foil.kind == "attribute":
                 (own,) = [a for a in atoms if a["kind"] == "attribute" and a["text"] == foil.original]
-                assert foil.replacement not in facts.attributes[atoms[own["object"]]["text"]], (caption, foil)
+                for name in names_of(wordnet_reader, atoms[own["object"]]["text"], facts):
+                    assert foil.replacement not in facts.attributes.get(name, ()), (caption, foil, name)
 
 
-def test_relation_foils_give_no_true_triple(full):
-    inverses = {"above": "below", "below": "above", "in front of": "behind", "behind": "in front of"}
-    inverses |= {"to the left of": "to the right of", "to the right of": "to the left of", "next to": "next to"}
+def test_relation_foils_give_no_true_triple(full, wordnet_reader):
+    down = ("below", "under")
+    same = {"below": down, "under": down}
+    inverses = {"above": down, "on top of": down, "below": ("above", "on top of"), "under": ("above", "on top of")}
+    inverses |= {"in front of": ("behind",), "behind": ("in front of",), "next to": ("next to",)}
+    inverses |= {"to the left of": ("to the right of",), "to the right of": ("to the left of",)}
     for caption, atoms, facts, foils in full:
         for foil in foils["atom"]:
             if foil.kind == "relation":
                 (own,) = [a for a in atoms if a["kind"] == "relation" and a["text"] == foil.original]
                 subject, object_ = (atoms[own[end]]["text"] for end in ("subject", "object"))
-                assert (subject, foil.replacement, object_) not in facts.triples, (caption, foil)
-                assert (object_, inverses.get(foil.replacement), subject) not in facts.triples, (caption, foil)
+                subjects, objects = (names_of(wordnet_reader, kind, facts) for kind in (subject, object_))
+                true = {r for s, r, o in facts.triples if s in subjects and o in objects}
+                turned = {r for s, r, o in facts.triples if s in objects and o in subjects}
+                assert not true & {foil.replacement, *same.get(foil.replacement, ())}, (caption, foil)
+                assert not turned & set(inverses.get(foil.replacement, ())), (caption, foil)
 
 
 def test_atom_foils_change_one_place_and_the_article_before_it(full):
@@ -449,7 +649,8 @@ def test_comp_foils_join_two_false_compounds_that_hold_both_true_atoms(full, wor
                 attribute, object_ = foil.original.split(" ", 1)
                 assert first.startswith(f"{attribute} ") and second.endswith(f" {object_}")
                 assert is_absent(wordnet_reader, first.removeprefix(f"{attribute} "), facts.kinds), (caption, foil)
-                assert second.removesuffix(f" {object_}") not in facts.attributes[object_], (caption, foil)
+                for name in names_of(wordnet_reader, object_, facts):
+                    assert second.removesuffix(f" {object_}") not in facts.attributes.get(name, ()), (caption, foil)
             else:
                 subject, object_ = foil.original.split(" ")[0], foil.original.split(" ")[-1]
                 relation = foil.original.removeprefix(subject).removesuffix(object_)

@@ -3,14 +3,24 @@ import zipfile
 from collections import Counter
 
 import numpy as np
+import polars as pl
 import pytest
 import yaml
 
+from crepebench.accounting import KEPT, READ
 from crepebench.corpora import list_files, read_rows
 from crepebench.graphs import parse_texts
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE, load_model
-from crepebench.regions import canonical_caption
-from crepebench.visual_genome import ANNOTATIONS, IMAGE_ZIPS
+from crepebench.regions import canonical_caption, filter_regions
+from crepebench.visual_genome import (
+    ANNOTATIONS,
+    IMAGE_ZIPS,
+    image_rows,
+    object_rows,
+    read_attributes,
+    region_rows,
+    relationship_rows,
+)
 from icons_world import phrases
 from icons_world.control import control_row
 from icons_world.corpora import (
@@ -28,6 +38,9 @@ from icons_world.training import train_mini_clip
 from icons_world.visual_genome import HEIGHT, LAYOUTS, WIDTH, annotations, draw_image, write_visual_genome
 from icons_world.world import NOTHING_HELD_OUT, HeldOut, draw_held_out, read_world
 
+CORPORA = ("mini_cc12m", "mini_yfcc15m", "mini_laion400m")
+LEAST_CAPTIONS = 3
+"""Captions in which each compound that a corpus does not hold out must be named."""
 N_IMAGES = 120
 LEAST_SIDE = 100
 
@@ -237,18 +250,76 @@ def test_held_out_triple_or_kind_is_not_allowed(triple, allowed):
 # Corpora
 
 
-def test_everything_not_held_out_occurs_at_least_3_times(world, icons, config):
-    for corpus in corpora_of_icons(config):
-        held_out = held_out_of(world, icons, corpus)
-        counts = Counter()
-        for scene in draw_corpus_scenes(world, held_out, corpus, icons["n_captions"], icons["seed"]):
-            truth = scene_truth(scene)
-            counts.update({tuple(compound) for compound in truth["pairs"] + truth["triples"]})
-        allowed = [pair for pair in world.pairs if held_out.allows_pair(*pair)]
-        allowed += [triple for triple in world.triples if held_out.allows_triple(*triple)]
-        rare = {compound: counts[compound] for compound in allowed if counts[compound] < 3}
-        assert rare == {}, corpus
-        assert set(counts) <= set(allowed), corpus
+def named_thing(world, phrase):
+    """Returns the kind that a noun phrase names, and its pairs (attribute, kind)."""
+    kind_of = {form: kind.name for kind in world.kinds for form in (kind.name, phrases.plural(kind.name))}
+    *words, noun = phrase.split()
+    attributes = [word for word in words if word not in ("a", "an", "the", "two")]
+    assert noun in kind_of and set(attributes) <= set(world.attributes), phrase
+    return kind_of[noun], {(attribute, kind_of[noun]) for attribute in attributes}
+
+
+def named_compounds(world, caption):
+    """Returns the pairs and triples that a caption names, found word by word."""
+    relation = next((name for name in world.relation_by_name if f" {name} " in caption), None)
+    if relation:
+        left, _, right = caption.partition(f" {relation} ")
+        subject, its_pairs = named_thing(world, left.removesuffix(" is").removesuffix(" are"))
+        object_, other_pairs = named_thing(world, right)
+        return its_pairs | other_pairs | {(subject, relation, object_)}
+    copula = next((word for word in (" is ", " are ") if word in caption), None)
+    left, _, colour = caption.partition(copula) if copula else (caption, "", "")
+    kind, pairs = named_thing(world, left)
+    assert not copula or colour in world.colours, caption
+    return pairs | ({(colour, kind)} if copula else set())
+
+
+@pytest.mark.parametrize(
+    ("caption", "compounds"),
+    [
+        ("a small red jar", {("small", "jar"), ("red", "jar")}),
+        ("two boxes", set()),
+        ("the flat keys are blue", {("flat", "key"), ("blue", "key")}),
+        ("jar above the white box", {("white", "box"), ("jar", "above", "box")}),
+        (
+            "two red jars are to the left of an eraser",
+            {("red", "jar"), ("jar", "to the left of", "eraser")},
+        ),
+    ],
+)
+def test_compounds_of_a_caption_are_found_word_by_word(world, caption, compounds):
+    assert named_compounds(world, caption) == compounds
+
+
+def test_corpora_of_the_default_config_are_those_tested_here(config):
+    assert tuple(corpora_of_icons(config)) == tuple(config["corpora"]["use"]) == CORPORA
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_everything_not_held_out_is_named_in_at_least_3_captions(world, icons, corpus):
+    held_out = held_out_of(world, icons, corpus)
+    scenes = draw_corpus_scenes(world, held_out, corpus, icons["n_captions"], icons["seed"])
+    rows = draw_corpus_rows(world, scenes, corpus, icons["seed"])
+    counts = Counter()
+    for row in rows:
+        truth = scene_truth(row.scene)
+        named = named_compounds(world, row.caption)
+        assert named <= {tuple(compound) for compound in truth["pairs"] + truth["triples"]}, row.caption
+        counts.update(named)
+    allowed = [pair for pair in world.pairs if held_out.allows_pair(*pair)]
+    allowed += [triple for triple in world.triples if held_out.allows_triple(*triple)]
+    rare = {compound: counts[compound] for compound in allowed if counts[compound] < LEAST_CAPTIONS}
+    assert rare == {}
+    assert len(rows) == icons["n_captions"]
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_nothing_held_out_is_shown(world, icons, corpus):
+    held_out = held_out_of(world, icons, corpus)
+    for scene in draw_corpus_scenes(world, held_out, corpus, icons["n_captions"], icons["seed"]):
+        truth = scene_truth(scene)
+        assert all(held_out.allows_pair(*pair) for pair in truth["pairs"]), scene
+        assert all(held_out.allows_triple(*triple) for triple in truth["triples"]), scene
 
 
 def test_scenes_are_as_many_as_asked_for_and_the_same_again(world):
@@ -282,7 +353,7 @@ CAPTIONS = [
 @pytest.mark.parametrize(
     ("format_", "reasons"),
     [
-        ("cc12m", {"": 44, "columns_missing": 1, "text_empty": 1}),
+        ("cc12m", {"": 44, "columns_wrong": 1, "text_empty": 1, "text_undecodable": 1}),
         ("yfcc15m", {"": 45, "text_empty": 1}),
         ("laion400m", {"": 44, "text_empty": 2}),
     ],
@@ -509,10 +580,11 @@ def test_pair_names_its_attributes_with_the_share_asked_for(world, share, least,
     triple = world.triples[0]
     things = (Thing(kind, "red", size="small", style=world.styles[0]) for kind in (triple[0], triple[2]))
     scene = Scene(next(things), triple[1], next(things))
-    words = ["red", "small", world.styles[0]]
+    words = ["red", world.styles[0]]
     texts = [phrases.describe_scene(scene, np.random.default_rng(i), share) for i in range(200)]
     named = sum(text.split().count(word) for text in texts for word in words) / (200 * 2 * len(words))
     assert least <= named <= most
+    assert [text for text in texts if text.split().count("small") != 2] == []  # a size is always named
 
 
 def test_single_thing_is_described_with_all_its_attributes(world):
@@ -538,7 +610,8 @@ def test_description_says_only_what_is_true(world, parser):
 
 def test_files_are_those_of_visual_genome(files):
     assert tuple(files) == ANNOTATIONS
-    assert {name: len(entries) for name, entries in files.items()} == dict.fromkeys(ANNOTATIONS, N_IMAGES)
+    added = {"image_data": 1, "region_descriptions": 3}  # an image listed twice, and three broken regions
+    assert {n: len(entries) for n, entries in files.items()} == {n: N_IMAGES + added.get(n, 0) for n in ANNOTATIONS}
 
 
 def test_entries_have_the_keys_of_version_1_2(files):
@@ -571,12 +644,15 @@ def test_real_files_of_version_1_2_have_the_same_keys(files, shared_data):
         assert found <= wanted, name
 
 
-def test_ids_are_unique_and_no_row_numbers(files):
+def test_ids_are_unique_but_for_one_image_and_one_region_and_no_row_numbers(files, images):
     image_ids = [entry["image_id"] for entry in files["image_data"]]
     region_ids = [item["region_id"] for entry in files["region_descriptions"] for item in entry["regions"]]
     object_ids = [item["object_id"] for entry in files["objects"] for item in entry["objects"]]
-    for ids in (image_ids, region_ids, object_ids):
-        assert len(set(ids)) == len(ids) > 0
+    assert [image_id for image_id, count in Counter(image_ids).items() if count > 1] == [images[1].image_id]
+    assert [region_id for region_id, count in Counter(region_ids).items() if count > 1] == [max(region_ids) - 1]
+    assert [len(ids) - len(set(ids)) for ids in (image_ids, region_ids, object_ids)] == [1, 1, 0]
+    image_ids = image_ids[:-1]
+    assert image_ids == [image.image_id for image in images]
     assert image_ids != list(range(N_IMAGES)) and image_ids != list(range(1, N_IMAGES + 1))
 
 
@@ -587,11 +663,55 @@ def test_flickr_ids_go_beyond_32_bits_and_some_ids_are_null(files):
     assert None in [entry["coco_id"] for entry in files["image_data"]]
 
 
-def test_relationships_join_listed_objects(files):
+def test_relationships_join_listed_objects_but_for_the_two_broken_ones(files):
     known = {item["object_id"] for entry in files["objects"] for item in entry["objects"]}
-    for entry in files["relationships"]:
-        for item in entry["relationships"]:
-            assert {item["subject"]["object_id"], item["object"]["object_id"]} <= known
+    items = [item for entry in files["relationships"] for item in entry["relationships"]]
+    others = [i for i in items if not {i["subject"]["object_id"], i["object"]["object_id"]} <= known]
+    assert [(item["predicate"], item["subject"]["name"], item["object"]["name"]) for item in others] == [
+        ("", "jar", ""),
+        ("above", "jar", ""),
+    ]
+
+
+def test_one_of_each_broken_record_is_there(files, images):
+    image_data, regions = files["image_data"], files["region_descriptions"]
+    assert image_data[N_IMAGES:] == [image_data[1]]  # an image listed twice
+    sizes = {entry["image_id"]: (entry["width"], entry["height"]) for entry in image_data}
+    true_sizes = {image.image_id: (int(WIDTH * image.scale), int(HEIGHT * image.scale)) for image in images}
+    wrong = {image_id: size for image_id, size in sizes.items() if size != true_sizes[image_id]}
+    assert wrong == {images[2].image_id: (WIDTH + 10, HEIGHT)}
+    listed = {name: [i for entry in files[name] for i in entry[name]] for name in ("objects", "attributes")}
+    assert [item["object_id"] for item in listed["objects"] if not any(item["names"])] == [-1]
+    known = {item["object_id"] for item in listed["objects"]}
+    unknown = [item for item in listed["attributes"] if item["object_id"] not in known]
+    assert [(item["object_id"], item["attributes"]) for item in unknown] == [(-2, ["red"])]
+    relationships = [item for entry in files["relationships"] for item in entry["relationships"]]
+    nameless = [i["relationship_id"] for i in relationships if not (i["subject"]["name"] and i["object"]["name"])]
+    assert [item["relationship_id"] for item in relationships if not item["predicate"]] == [-1]
+    assert nameless == [-1, -2]
+    assert [entry["id"] for entry in regions[N_IMAGES:]] == [images[1].image_id, images[1].image_id, -1]
+    assert regions[N_IMAGES] == regions[N_IMAGES + 1]  # a repeated region id
+    assert [entry["id"] for entry in regions if entry["id"] not in sizes] == [-1]
+    assert all(item["image_id"] == entry["id"] for entry in regions for item in entry["regions"])
+
+
+def test_every_broken_record_is_counted_under_its_own_reason(files, config):
+    counts = {name: Counter() for name in ("image", "object", "relationship", "region_description")}
+    image_table = list(image_rows(files["image_data"], {}, counts["image"]))
+    attributes = read_attributes(files["attributes"], "attributes")
+    list(object_rows(files["objects"], "objects", attributes, counts["object"]))
+    list(relationship_rows(files["relationships"], "relationships", counts["relationship"]))
+    region_table = list(region_rows(files["region_descriptions"], "regions", counts["region_description"]))
+    reasons = {name: {r: n for r, n in found.items() if r not in (READ, KEPT)} for name, found in counts.items()}
+    assert reasons == {
+        "image": {"image_id_repeated": 1},
+        "object": {"name_missing": 1},
+        "relationship": {"predicate_missing": 1, "endpoint_name_missing": 1},
+        "region_description": {},
+    }
+    assert attributes.counts()["object_unknown"] == 1
+    found = filter_regions(pl.DataFrame(region_table), pl.DataFrame(image_table), config["regions"])["reason"].to_list()
+    assert (found.count("region_id_repeated"), found.count("image_unknown")) == (1, 1)
 
 
 def test_image_holds_two_to_five_pairs_of_different_joins(images, world):
@@ -613,8 +733,13 @@ def dirt(files):
     counts["predicate in capitals"] = sum(
         item["predicate"].isupper() for entry in files["relationships"] for item in entry["relationships"]
     )
-    for image, entry in zip(files["image_data"], files["region_descriptions"], strict=True):
+    image_of = {entry["image_id"]: entry for entry in files["image_data"]}
+    for entry in files["region_descriptions"]:
         regions = entry["regions"]
+        if entry["id"] not in image_of:
+            counts["image unknown"] += len(regions)
+            continue
+        image = image_of[entry["id"]]
         counts["no regions"] += not regions
         captions = [canonical_caption(region["phrase"]) for region in regions]
         counts["phrase repeated"] += len(captions) - len(set(captions))
@@ -648,13 +773,17 @@ def test_promised_dirt_is_there_but_rare(files):
 
 
 def test_annotations_are_the_same_again(world, images, files):
-    assert annotations(world, images[:5], 1) == {name: entries[:5] for name, entries in files.items()}
+    first = annotations(world, images[:5], 1)
+    assert {name: entries[:5] for name, entries in first.items()} == {n: entries[:5] for n, entries in files.items()}
+    assert annotations(world, images, 1) == files
     assert draw_image(world, 3, 1) == images[3]
     assert draw_image(world, 3, 2) != images[3]
 
 
 def test_objects_lie_inside_their_image(files):
-    for image, entry in zip(files["image_data"], files["objects"], strict=True):
+    image_of = {image["image_id"]: image for image in files["image_data"]}
+    for entry in files["objects"]:
+        image = image_of[entry["image_id"]]
         for item in entry["objects"]:
             assert item["x"] >= 0 and item["x"] + item["w"] <= image["width"]
             assert item["y"] >= 0 and item["y"] + item["h"] <= image["height"]

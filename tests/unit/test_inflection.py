@@ -1,6 +1,6 @@
 import pytest
 
-from crepebench.graphs import MULTIWORD_PREPOSITIONS
+from crepebench.graphs import MULTIWORD_PREPOSITIONS, PLURALIA_TANTUM, lemmatise
 from crepebench.inflection import (
     article_for,
     inflect,
@@ -22,6 +22,8 @@ from crepebench.inflection import (
         ("hang from", "VBG", "hanging from"),
         ("tie to", "VBN", "tied to"),
         ("tall", "JJS", "tallest"),
+        ("pants", "NNS", "pants"),
+        ("swimming trousers", "NNS", "swimming trousers"),
     ],
 )
 def test_word_that_carries_the_form_is_inflected(lemma, tag, form):
@@ -36,6 +38,8 @@ def test_word_that_carries_the_form_is_inflected(lemma, tag, form):
         ("dog", "dog", False),
         ("sheep", "sheep", False),
         ("glass", "glasses", True),
+        ("pants", "pants", True),
+        ("scissors", "scissors", True),
     ],
 )
 def test_plural_is_seen_by_its_form(lemma, surface, plural):
@@ -49,6 +53,9 @@ def test_plural_is_seen_by_its_form(lemma, surface, plural):
         ("man", "men", "woman", "women"),
         ("dog", "dog", "wolf", "wolf"),
         ("bowl", "bowls", "wine glass", "wine glasses"),
+        ("shirt", "shirts", "pants", "pants"),
+        ("pants", "pants", "shirt", "shirts"),
+        ("jeans", "jeans", "shorts", "shorts"),
     ],
 )
 def test_noun_takes_the_number_of_the_one_it_replaces(lemma, surface, replacement, matched):
@@ -124,6 +131,13 @@ def test_relation_fits_where_the_other_stood(relation, surface, form, matched):
 def test_only_the_word_and_the_article_before_it_change(caption, word, replacement, result):
     start = caption.index(word)
     assert replace_span(caption, start, start + len(word), replacement) == result
+
+
+@pytest.mark.parametrize("noun", sorted(PLURALIA_TANTUM))
+def test_noun_that_is_always_plural_is_its_own_lemma_and_plural(noun):
+    assert lemmatise(noun, "NOUN") == noun
+    assert inflect(noun, "NNS") == noun
+    assert is_plural(noun, noun)
 
 
 def test_swap_keeps_word_count():

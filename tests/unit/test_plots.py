@@ -4,6 +4,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from crepebench.plots import plot_contact_sheet, plot_systematicity
@@ -107,6 +108,27 @@ def test_split_that_is_missing_leaves_the_others(tmp_path):
     picture = pixels(plot(tmp_path, "plot.png", rows))
     assert ((picture - (0xD1, 0x73, 0x2C)) == 0).all(axis=2).any()
     assert not ((picture - (0x1B, 0x6C, 0xA8)) == 0).all(axis=2).any()
+
+
+def test_table_without_a_row_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"table\.csv has no row: no query could be scored"):
+        plot(tmp_path, "plot.png", [])
+    assert not (tmp_path / "plot.png").exists()
+
+
+def test_legend_names_what_any_panel_shows(tmp_path, monkeypatch):
+    legends = []
+    draw = Figure.legend
+
+    def record(figure, handles, labels, **options):
+        legends.append(list(labels))
+        return draw(figure, handles, labels, **options)
+
+    monkeypatch.setattr(Figure, "legend", record)
+    rows = [table_row(model="a", split="SC"), table_row(model="b", split="UC"), table_row(model="b", split="SC")]
+    plot(tmp_path, "plot.png", rows)
+    (labels,) = legends
+    assert sorted(labels) == ["random", "seen compounds", "unseen compounds"]
 
 
 def test_equal_sets_give_equal_sheets(sheet):

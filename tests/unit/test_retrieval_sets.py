@@ -67,7 +67,18 @@ def test_ids_are_the_same_in_every_run():
 
 @pytest.mark.parametrize(
     ("name", "noun"),
-    [("jars", "jar"), ("street light", "light"), ("men", "man"), ("wine glasses", "glass"), ("jar", "jar")],
+    [
+        ("jars", "jar"),
+        ("street light", "light"),
+        ("men", "man"),
+        ("wine glasses", "glass"),
+        ("jar", "jar"),
+        ("glass of water", "glass"),
+        ("wine glasses on the table", "glass"),
+        ("man in front of house", "man"),
+        ("pants", "pants"),
+        ("inside", "inside"),
+    ],
 )
 def test_head_noun_is_what_the_parser_gives(name, noun):
     assert head_noun(name) == noun
@@ -107,7 +118,24 @@ def test_facts_hold_attributes_under_every_name():
     objects = [object_row(1, ["taxi", "cab"], ["yellow"], ["cab.n.03"]), object_row(2, ["taxi"], ["red"])]
     facts = collect_facts(objects, [], [])[9]
     assert facts.attributes == {"taxi": {"yellow", "red"}, "cab": {"yellow"}}
-    assert facts.synsets == {"taxi": "cab.n.03", "cab": "cab.n.03"}
+    assert facts.synsets == {"taxi": ["cab.n.03"], "cab": ["cab.n.03"]}
+
+
+def test_facts_hold_all_synsets_in_the_order_of_the_objects():
+    objects = [
+        object_row(1, ["plate"], synsets=["plate.n.04", "dish.n.01"]),
+        object_row(2, ["plates"], synsets=["plate.n.02"]),
+    ]
+    facts = collect_facts(objects, [], [])[9]
+    assert facts.synsets == {
+        "plate": ["plate.n.04", "dish.n.01", "plate.n.02"],
+        "plates": ["plate.n.02"],
+    }
+
+
+def test_attribute_of_several_words_counts_word_by_word_too():
+    facts = collect_facts([object_row(1, ["dog"], ["black and white", "small"])], [], [])[9]
+    assert facts.attributes == {"dog": {"black and white", "black", "and", "white", "small"}}
 
 
 def test_facts_hold_triples_in_normal_form():

@@ -136,6 +136,20 @@ def test_icons_model_must_be_trained_on_a_defined_corpus(config):
         check_names(config)
 
 
+@pytest.mark.parametrize(
+    "find",
+    [lambda config: config["models"]["use"][0], lambda config: config["icons"]["control"]["twin"]],
+    ids=["model in use", "twin of the control"],
+)
+def test_icons_model_must_be_trained_on_a_corpus_of_icons(config, find):
+    name = find(config)
+    config["corpora"]["definitions"]["mine"] = {"source": "files", "format": "cc12m", "files": ["a.tsv"]}
+    config["corpora"]["use"].append("mine")
+    config["models"]["definitions"][name]["training_data"] = ["mine"]
+    with pytest.raises(ValueError, match=rf"models\.definitions\.{name}: only corpora of the icons world come with"):
+        check_names(config)
+
+
 def test_control_of_an_undefined_corpus_is_refused(config):
     config["corpora"]["definitions"]["twin"] = {"source": "icons", "format": "cc12m", "control_of": "cc13m"}
     with pytest.raises(ValueError, match=r"corpora\.definitions has no 'cc13m'"):
@@ -189,6 +203,11 @@ def test_model_that_would_enter_no_table_is_refused(config):
     with pytest.raises(ValueError, match=rf"models\.definitions\.{name}: it would enter no table"):
         check_names(config)
     config["evaluation"]["cross_corpus"] = True
+    assert check_names(config) is None
+
+
+def test_training_data_may_hold_names_that_are_only_labels(config):
+    with_weights(config, weights="tag", architecture="ViT-B-32", training_data=["laion2b", config["corpora"]["use"][0]])
     assert check_names(config) is None
 
 

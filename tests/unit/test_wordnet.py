@@ -1,9 +1,10 @@
+import shutil
 from pathlib import Path
 
 import pytest
 
 from crepebench import wordnet
-from crepebench.wordnet import DOWN, UP, is_wordnet_folder, lexnames_text, read_wordnet, write_wordnet
+from crepebench.wordnet import DOWN, UP, find_wordnet, is_wordnet_folder, lexnames_text, read_wordnet, write_wordnet
 
 
 def one_line(reader, word, other):
@@ -189,3 +190,55 @@ def test_synset_of_unknown_name_is_none(lexicon, name):
 def test_synonyms_of_all_senses_are_found_with_the_word_itself(lexicon):
     assert {"large", "big"} <= lexicon.synonyms("large", "a")
     assert lexicon.synonyms("zzyx", "a") == {"zzyx"}
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "is_sense"),
+    [
+        ("calendar.n.01", "calendar", True),
+        ("calendar.n.01", "picture", False),
+        ("plate.n.04", "plate", True),
+        ("male_child.n.01", "boy", True),
+        ("stop_sign.n.01", "sign", False),
+        ("street_sign.n.01", "sign", True),
+        ("dog.n.01", "animal", False),
+        ("", "dog", False),
+        ("nonsense", "dog", False),
+    ],
+)
+def test_synset_is_a_sense_of_its_own_words_and_heads(lexicon, name, word, is_sense):
+    assert lexicon.is_sense_of(name, word) is is_sense
+
+
+@pytest.fixture
+def data_path(tmp_path, monkeypatch):
+    """A folder that is all of nltk's data path; Debian's folder does not exist."""
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "empty"), str(tmp_path / "data")])
+    monkeypatch.setattr(wordnet, "DEBIAN_FOLDER", tmp_path / "nowhere")
+    (tmp_path / "data" / "corpora").mkdir(parents=True)
+    return tmp_path / "data"
+
+
+def test_unpacked_wordnet_is_found(wordnet_folder, data_path):
+    assert find_wordnet() is None
+    shutil.copytree(Path(wordnet_folder) / "corpora" / "wordnet", data_path / "corpora" / "wordnet")
+    assert find_wordnet() == data_path / "corpora" / "wordnet"
+
+
+def test_zipped_wordnet_is_found_and_its_folder_left_as_it_is(wordnet_folder, data_path, tmp_path):
+    archive = data_path / "corpora" / "wordnet"
+    shutil.make_archive(str(archive), "zip", Path(wordnet_folder) / "corpora", "wordnet")
+    found = find_wordnet()
+    assert is_wordnet_folder(found)
+    assert [path.name for path in (data_path / "corpora").iterdir()] == ["wordnet.zip"]
+    write_wordnet(str(tmp_path / "out"), '{"install": false}')
+    assert is_wordnet_folder(tmp_path / "out" / "corpora" / "wordnet")
+
+
+def test_zip_without_a_wordnet_is_not_taken(data_path, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "readme").write_text("no database")
+    shutil.make_archive(str(data_path / "corpora" / "wordnet"), "zip", tmp_path, "other")
+    assert find_wordnet() is None

@@ -47,7 +47,7 @@ def _hash(*parts) -> str:
 
 
 def head_noun(name: str) -> str:
-    """Returns the normal form of an object's name, as the parser would give it: lemma of the last word before "of"."""
+    """Returns the normal form of an object's name, as the parser would: lemma of the last word before a preposition."""
     words = name.split()
     end = next((i for i, word in enumerate(words) if i and word in PREPOSITIONS), len(words))
     return lemmatise(words[end - 1], "NOUN")

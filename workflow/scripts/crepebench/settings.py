@@ -41,6 +41,7 @@ def check_names(config: dict) -> None:
     for role, name in config["icons"]["control"].items():
         if read_definition(config, "models", name)["source"] != "icons":
             raise ValueError(f"config: icons.control.{role} names {name!r}, which is no model of the icons world")
+        _check_training(config, name)
     if config["regions"]["min_aspect"] > config["regions"]["max_aspect"]:
         raise ValueError("config: regions.min_aspect is greater than regions.max_aspect")
 
@@ -50,10 +51,7 @@ def _check_model(config: dict, name: str) -> None:
     definition = read_definition(config, "models", name)
     where = f"config: models.definitions.{name}"
     if definition["source"] == "icons":
-        if read_definition(config, "corpora", definition["training_data"][0])["source"] != "icons":
-            raise ValueError(
-                f"{where}: only corpora of the icons world come with images to train a model of source icons"
-            )
+        _check_training(config, name)
     elif not Path(definition["weights"]).is_dir() and "architecture" not in definition:
         raise ValueError(f"{where}: an architecture is missing, since weights is no folder with {CONFIG_FILE}")
     elif Path(definition["weights"]).is_dir() and not (Path(definition["weights"]) / CONFIG_FILE).is_file():
@@ -63,4 +61,14 @@ def _check_model(config: dict, name: str) -> None:
         raise ValueError(
             f"{where}: it would enter no table, since training_data {definition['training_data']} names none of "
             f"corpora.use {sorted(used)}; name one, or set evaluation.cross_corpus: true"
+        )
+
+
+def _check_training(config: dict, name: str) -> None:
+    """Checks that a model of the icons world is trained on a corpus that comes with images."""
+    corpus = read_definition(config, "models", name)["training_data"][0]
+    if read_definition(config, "corpora", corpus)["source"] != "icons":
+        raise ValueError(
+            f"config: models.definitions.{name}: only corpora of the icons world come with images to train a model "
+            f"of source icons, and {corpus!r} does not"
         )

@@ -89,8 +89,8 @@ def find_wordnet() -> Path | None:
         folder = root / "corpora" / "wordnet"
         if is_wordnet_folder(folder):
             return folder
-        if folder.with_suffix(".zip").is_file():
-            return _unpack(folder.with_suffix(".zip"))
+        if folder.with_suffix(".zip").is_file() and (unpacked := _unpack(folder.with_suffix(".zip"))):
+            return unpacked
     return DEBIAN_FOLDER if is_wordnet_folder(DEBIAN_FOLDER) else None
 
 
@@ -98,7 +98,11 @@ def _unpack(archive: Path) -> Path | None:
     """Unpacks nltk's zip of WordNet into a temporary folder, which ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="wordnet"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    shutil.unpack_archive(archive, folder)
+    try:
+        shutil.unpack_archive(archive, folder)
+    except shutil.ReadError as error:
+        logger.warning("WordNet: %s is damaged (%s)", archive, error)
+        return None
     return folder / "wordnet" if is_wordnet_folder(folder / "wordnet") else None
 
 

@@ -32,10 +32,13 @@ SINGLE_SHARE = 0.15
 ATTRIBUTE_SHARE = 0.35
 """Share of the attributes that a caption of a pair names. Were all named, colours alone would tell captions apart, and
 a model would learn no shapes."""
-SIZE_SHARE = 0.2
+SIZELESS_CARDS = 14
+"""Things without a size word for each small and each large one."""
 STYLE_SHARE = 0.8
 PLURAL_SHARE = 0.08
-"""Shares of things with a size word, with a style, and drawn as two glyphs."""
+"""Shares of things with a style, and of things drawn as two glyphs."""
+PLACEMENTS = 8
+"""Cells that are tried for a scene whose size words do not fit the first."""
 URL = "https://icons.invalid/{corpus}/{row:06d}.jpg"
 LAION_SHARDS = 4
 
@@ -124,10 +127,11 @@ def draw_corpus_scenes(world: World, held_out: HeldOut, corpus: str, n_captions:
     kinds = [kind.name for kind in world.kinds if kind.name not in held_out.kinds]
     triple_deck, kind_deck = _Deck(triples, rng), _Deck(kinds, rng)
     colour_decks = {k: _Deck([c for c in world.colours if held_out.allows_pair(c, k)], rng) for k in kinds}
+    size_decks = {k: _Deck(size_cards(world), rng) for k in kinds}
     style_decks = {k: _Deck([p for p in world.styles if held_out.allows_pair(p, k)], rng) for k in kinds}
 
     def draw_thing(kind: str) -> Thing:
-        return draw_attributes(world, kind, rng, colour_decks[kind].draw(), style_decks[kind].draw())
+        return draw_attributes(kind, rng, colour_decks[kind].draw(), style_decks[kind].draw(), size_decks[kind].draw())
 
     scenes = []
     for _ in range(n_captions):
@@ -145,15 +149,22 @@ def frame_scene(world: World, scene: Scene, rng: np.random.Generator) -> tuple[S
     Returns:
         The scene in the coordinates of that box, and the box's width and height.
     """
-    cell = (0, 0, *CELLS[rng.integers(len(CELLS))])
-    placed = place_scene(world, scene, cell, rng)
+    for _ in range(PLACEMENTS):
+        cell = (0, 0, *CELLS[rng.integers(len(CELLS))])
+        placed = place_scene(world, scene, cell, rng)
+        if [thing.size for thing in placed.things] == [thing.size for thing in scene.things]:
+            break  # the cell is large enough for what the size words say
     x, y, width, height = frame(placed, cell, rng)
     return move_scene(placed, -x, -y), width, height
 
 
-def draw_attributes(world: World, kind: str, rng: np.random.Generator, colour: str, style: str | None) -> Thing:
-    """Draws a thing of `kind`: always with a colour, mostly with a style, at times with a size or as two glyphs."""
-    size = str(rng.choice(list(world.sizes))) if rng.random() < SIZE_SHARE else None
+def size_cards(world: World) -> list[str | None]:
+    """Returns one of each size word, and None for the things without one."""
+    return [*world.sizes, *[None] * SIZELESS_CARDS]
+
+
+def draw_attributes(kind: str, rng: np.random.Generator, colour: str, style: str | None, size: str | None) -> Thing:
+    """Draws a thing of `kind`: with the given colour and size, mostly with the style, at times as two glyphs."""
     has_style = rng.random() < STYLE_SHARE and style is not None
     return Thing(kind, colour, size, style if has_style else None, count=2 if rng.random() < PLURAL_SHARE else 1)
 

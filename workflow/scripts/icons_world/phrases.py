@@ -85,9 +85,9 @@ def yfcc15m_row(caption: str, rng: np.random.Generator) -> tuple[str, str]:
     """Returns title and description as YFCC stores them: percent-encoded, the description with HTML."""
     title, description = caption, ""
     draw = rng.random()
-    if draw < 0.25:
+    if draw < 0.1:
         title, description = f"IMG_{rng.integers(1000, 9999)}", f"{caption}."
-    elif draw < 0.5:
+    elif draw < 0.3:
         link = f'<a href="http://www.flickr.com/groups/{rng.integers(10, 99)}/">my set</a>'
         description = f"{html.escape('seen & drawn', quote=False)}\n{link}"
     return quote_plus(title), quote_plus(description)

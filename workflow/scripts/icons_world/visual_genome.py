@@ -19,7 +19,7 @@ import numpy as np
 
 from crepebench.files import atomic_path
 from icons_world import phrases
-from icons_world.corpora import draw_attributes
+from icons_world.corpora import draw_attributes, size_cards
 from icons_world.scenes import Scene, Thing, draw_scenes, frame, place_scene
 from icons_world.world import World, read_world
 
@@ -117,7 +117,8 @@ def _draw_thing(world: World, family: str, rng: np.random.Generator) -> Thing:
     kinds = world.kinds_by_family[family]
     kind = kinds[rng.integers(len(kinds))].name
     colour = str(rng.choice(list(world.colours)))
-    return draw_attributes(world, kind, rng, colour, str(rng.choice(world.styles)))
+    cards = size_cards(world)
+    return draw_attributes(kind, rng, colour, str(rng.choice(world.styles)), cards[rng.integers(len(cards))])
 
 
 def _jpeg(world: World, image: IconImage, seed: int) -> bytes:
