@@ -37,7 +37,7 @@ SIZELESS_CARDS = 14
 STYLE_SHARE = 0.8
 PLURAL_SHARE = 0.08
 """Shares of things with a style, and of things drawn as two glyphs."""
-PLACEMENTS = 8
+PLACEMENTS = 16
 """Cells that are tried for a scene whose size words do not fit the first."""
 URL = "https://icons.invalid/{corpus}/{row:06d}.jpg"
 LAION_SHARDS = 4
