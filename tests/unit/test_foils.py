@@ -309,7 +309,7 @@ def test_verb_outside_the_table_gets_its_antonym(lexicon, relation, antonym):
 
 @pytest.mark.parametrize(
     ("relation", "words"),
-    [("close to", ["open to", "near to"]), ("like", ["dislike", "unlike"]), ("around", ["above"])],
+    [("ahead of", ["open to", "near to"]), ("like", ["dislike", "unlike"]), ("around", ["above"])],
 )
 def test_preposition_outside_the_table_gets_no_foil(lexicon, tables, relation, words):
     assert relation not in tables.relations
