@@ -610,7 +610,7 @@ def test_description_says_only_what_is_true(world, parser):
 
 def test_files_are_those_of_visual_genome(files):
     assert tuple(files) == ANNOTATIONS
-    added = {"image_data": 1, "region_descriptions": 3}  # an image listed twice, and three broken regions
+    added = {"image_data": 1, "region_descriptions": 4}  # an image listed twice, and four broken or small regions
     assert {n: len(entries) for n, entries in files.items()} == {n: N_IMAGES + added.get(n, 0) for n in ANNOTATIONS}
 
 
@@ -649,7 +649,7 @@ def test_ids_are_unique_but_for_one_image_and_one_region_and_no_row_numbers(file
     region_ids = [item["region_id"] for entry in files["region_descriptions"] for item in entry["regions"]]
     object_ids = [item["object_id"] for entry in files["objects"] for item in entry["objects"]]
     assert [image_id for image_id, count in Counter(image_ids).items() if count > 1] == [images[1].image_id]
-    assert [region_id for region_id, count in Counter(region_ids).items() if count > 1] == [max(region_ids) - 1]
+    assert [region_id for region_id, count in Counter(region_ids).items() if count > 1] == [max(region_ids) - 2]
     assert [len(ids) - len(set(ids)) for ids in (image_ids, region_ids, object_ids)] == [1, 1, 0]
     image_ids = image_ids[:-1]
     assert image_ids == [image.image_id for image in images]
@@ -689,7 +689,11 @@ def test_one_of_each_broken_record_is_there(files, images):
     nameless = [i["relationship_id"] for i in relationships if not (i["subject"]["name"] and i["object"]["name"])]
     assert [item["relationship_id"] for item in relationships if not item["predicate"]] == [-1]
     assert nameless == [-1, -2]
-    assert [entry["id"] for entry in regions[N_IMAGES:]] == [images[1].image_id, images[1].image_id, -1]
+    larger = next(image for image in images if image.scale > 1)
+    added = [images[1].image_id, images[1].image_id, -1, larger.image_id]
+    assert [entry["id"] for entry in regions[N_IMAGES:]] == added
+    [small] = regions[-1]["regions"]  # enough pixels, but not a tenth of the larger image
+    assert 40_000 <= small["width"] * small["height"] < 0.1 * WIDTH * HEIGHT * larger.scale**2
     assert regions[N_IMAGES] == regions[N_IMAGES + 1]  # a repeated region id
     assert [entry["id"] for entry in regions if entry["id"] not in sizes] == [-1]
     assert all(item["image_id"] == entry["id"] for entry in regions for item in entry["regions"])

@@ -163,9 +163,12 @@ def _add_dirty_entries(files: dict[str, list[dict]]) -> None:
         files["relationships"][1]["relationships"].append(relationship)
     region = {"x": 0, "y": 0, "width": 50, "height": 50, "phrase": "a red jar above a box"}
     new_id = 1 + max(entry["region_id"] for file_row in files["region_descriptions"] for entry in file_row["regions"])
-    # a repeated region id, and a region of an unknown image
-    for region_id, of_image in ((new_id, image_id), (new_id, image_id), (new_id + 1, -1)):
-        entry = {"id": of_image, "regions": [{**region, "region_id": region_id, "image_id": of_image}]}
+    # a repeated region id, a region of an unknown image, and one of 44,100 pixels that are under 10% of a larger image
+    dirty = [(new_id, image_id, region), (new_id, image_id, region), (new_id + 1, -1, region)]
+    larger = [row["image_id"] for row in files["image_data"] if row["width"] == int(WIDTH * LARGE_SCALE)]
+    dirty += [(new_id + 2, of_image, {**region, "width": 210, "height": 210}) for of_image in larger[:1]]
+    for region_id, of_image, content in dirty:
+        entry = {"id": of_image, "regions": [{**content, "region_id": region_id, "image_id": of_image}]}
         files["region_descriptions"].append(entry)
 
 
