@@ -10,6 +10,7 @@ import yaml
 from snakemake.utils import update_config, validate
 
 from crepebench.settings import check_names
+from icons_world.settings import check_icons
 
 REPOSITORY = Path(__file__).parents[2]
 SCHEMA = REPOSITORY / "workflow" / "schemas" / "config.schema.yaml"
@@ -79,6 +80,7 @@ def test_default_config_validates():
     config = read_yaml(REPOSITORY / "config" / "config.yaml")
     validate(config, str(SCHEMA), set_default=False)
     check_names(config)
+    check_icons(config)
 
 
 def test_every_key_of_the_default_config_is_in_the_schema():
@@ -92,6 +94,7 @@ def test_tiny_overlay_validates_and_adds_no_key():
     update_config(tiny, read_yaml(REPOSITORY / "tests" / "data" / "tiny.yaml"))
     validate(tiny, str(SCHEMA), set_default=False)
     check_names(tiny)
+    check_icons(tiny)
     assert list(walk_config(tiny)) == list(walk_config(default))
 
 
@@ -122,6 +125,7 @@ def test_worked_example_of_the_manual_validates(tmp_path, title):
     config = merged_with_default(*needed, overlay)
     validate(config, str(SCHEMA), set_default=False)
     check_names(config)
+    check_icons(config)
 
 
 def test_corpus_without_a_model_that_was_trained_on_it_is_refused():

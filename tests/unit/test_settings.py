@@ -4,7 +4,15 @@ import jsonschema
 import pytest
 import yaml
 
-from crepebench.settings import check_names, read_definition
+from crepebench.settings import (
+    check_names,
+    features_settings,
+    read_definition,
+    read_models,
+    tables_settings,
+    used_models,
+)
+from icons_world.settings import check_icons, control_settings, icons_corpus_settings, training_settings
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +32,12 @@ def merged(config, overlay):
     return config
 
 
+def check(config):
+    """Checks a config as the Snakefile does."""
+    check_icons(config)
+    check_names(config)
+
+
 def objects_of(schema, place=""):
     """Yields (place, schema) of every object in a schema."""
     if schema.get("type") == "object":
@@ -36,7 +50,7 @@ def objects_of(schema, place=""):
 
 def test_default_config_is_valid(schema, config):
     jsonschema.validate(config, schema)
-    check_names(config)
+    check(config)
 
 
 def test_tiny_overlay_is_valid(schema, config, repository):
@@ -127,13 +141,13 @@ def test_definition_is_found_by_name(config):
 def test_name_without_definition_is_refused(config, block):
     config[block]["use"].append("lainon")
     with pytest.raises(ValueError, match=rf"config: {block}\.definitions has no 'lainon'; it defines \['mini_"):
-        check_names(config)
+        check(config)
 
 
 def test_icons_model_must_be_trained_on_a_defined_corpus(config):
     config["models"]["definitions"][config["models"]["use"][0]]["training_data"] = ["cc13m"]
     with pytest.raises(ValueError, match=r"corpora\.definitions has no 'cc13m'"):
-        check_names(config)
+        check(config)
 
 
 @pytest.mark.parametrize(
@@ -147,26 +161,26 @@ def test_icons_model_must_be_trained_on_a_corpus_of_icons(config, find):
     config["corpora"]["use"].append("mine")
     config["models"]["definitions"][name]["training_data"] = ["mine"]
     with pytest.raises(ValueError, match=rf"models\.definitions\.{name}: only corpora of the icons world come with"):
-        check_names(config)
+        check(config)
 
 
 def test_control_of_an_undefined_corpus_is_refused(config):
     config["corpora"]["definitions"]["twin"] = {"source": "icons", "format": "cc12m", "control_of": "cc13m"}
     with pytest.raises(ValueError, match=r"corpora\.definitions has no 'cc13m'"):
-        check_names(config)
+        check(config)
 
 
 def test_control_of_a_corpus_from_files_is_refused(config):
     config["corpora"]["definitions"]["mine"] = {"source": "files", "format": "cc12m", "files": ["a.tsv"]}
     config["corpora"]["definitions"]["twin"] = {"source": "icons", "format": "cc12m", "control_of": "mine"}
     with pytest.raises(ValueError, match=r"corpora\.definitions\.twin\.control_of is for corpora of the icons world"):
-        check_names(config)
+        check(config)
 
 
 def test_bounds_in_the_wrong_order_are_refused(config):
     config["regions"].update(min_aspect=2.5, max_aspect=2.0)
     with pytest.raises(ValueError, match=r"regions\.min_aspect is greater than regions\.max_aspect"):
-        check_names(config)
+        check(config)
 
 
 def with_weights(config, **changes):
@@ -181,34 +195,34 @@ def with_weights(config, **changes):
 def test_model_from_a_tag_needs_an_architecture(config):
     name = with_weights(config, weights="laion2b_s34b_b79k")
     with pytest.raises(ValueError, match=rf"models\.definitions\.{name}: an architecture is missing"):
-        check_names(config)
+        check(config)
 
 
 def test_model_from_a_tag_with_an_architecture_is_valid(schema, config):
     with_weights(config, weights="laion2b_s34b_b79k", architecture="ViT-B-32")
     jsonschema.validate(config, schema)
-    assert check_names(config) is None
+    check(config)
 
 
 def test_folder_of_weights_needs_open_clips_config(config, tmp_path):
     name = with_weights(config, weights=str(tmp_path))
     with pytest.raises(ValueError, match=rf"models\.definitions\.{name}: the folder .* holds no open_clip_config"):
-        check_names(config)
+        check(config)
     (tmp_path / "open_clip_config.json").write_text("{}")
-    assert check_names(config) is None
+    check(config)
 
 
 def test_model_that_would_enter_no_table_is_refused(config):
     name = with_weights(config, weights="tag", architecture="ViT-B-32", training_data=["laion2b"])
     with pytest.raises(ValueError, match=rf"models\.definitions\.{name}: it would enter no table"):
-        check_names(config)
+        check(config)
     config["evaluation"]["cross_corpus"] = True
-    assert check_names(config) is None
+    check(config)
 
 
 def test_training_data_may_hold_names_that_are_only_labels(config):
     with_weights(config, weights="tag", architecture="ViT-B-32", training_data=["laion2b", config["corpora"]["use"][0]])
-    assert check_names(config) is None
+    check(config)
 
 
 @pytest.mark.parametrize("role", ["model", "twin"])
@@ -223,4 +237,59 @@ def test_control_must_name_a_model_of_the_icons_world(config, role):
     }
     config["icons"]["control"][role] = "mine"
     with pytest.raises(ValueError, match=rf"icons\.control\.{role} names 'mine', which is no model of the icons world"):
-        check_names(config)
+        check(config)
+
+
+def test_one_seed_keeps_the_name_of_a_model(config):
+    models = read_models(config)
+    assert models["mini_clip_cc12m"]["seed"] == 1
+    assert used_models(config) == config["models"]["use"]
+
+
+def test_several_seeds_make_a_model_of_each(config):
+    config["models"]["seeds"] = [1, 7]
+    config["models"]["use"] = ["mini_clip_cc12m"]
+    assert used_models(config) == ["mini_clip_cc12m_seed1", "mini_clip_cc12m_seed7"]
+    found = read_models(config)["mini_clip_cc12m_seed7"]
+    assert (found["base"], found["seed"]) == ("mini_clip_cc12m", 7)
+    assert [name for name, _ in tables_settings(config)["models"]] == used_models(config)
+
+
+def test_seeds_do_not_concern_a_model_whose_weights_are_given(config):
+    name = with_weights(config, weights="tag", architecture="ViT-B-32")
+    config["models"]["seeds"] = [1, 2]
+    assert read_models(config)[name]["seed"] is None
+    assert used_models(config)[0] == name
+
+
+def test_two_models_under_one_name_are_refused(config):
+    config["models"]["seeds"] = [1, 2]
+    definitions = config["models"]["definitions"]
+    definitions["mini_clip_cc12m_seed2"] = {**definitions["mini_clip_cc12m"], "source": "weights", "weights": "tag"}
+    with pytest.raises(ValueError, match="are both 'mini_clip_cc12m_seed2'"):
+        check(config)
+
+
+def test_control_takes_the_first_of_several_seeds(config):
+    config["models"]["seeds"] = [5, 6]
+    found = control_settings(config)
+    assert (found["model"], found["twin"]) == ("mini_clip_cc12m_seed5", "mini_clip_cc12m_control_seed5")
+    assert found["corpus"] == "mini_cc12m"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "select", "name"),
+    [
+        (("icons", "n_images"), 99, icons_corpus_settings, "mini_cc12m"),
+        (("icons", "epochs"), 99, icons_corpus_settings, "mini_cc12m"),
+        (("icons", "seed"), 99, training_settings, "mini_cc12m"),
+        (("models", "seeds"), [1, 2], features_settings, "mini_clip_cc12m"),
+        (("evaluation", "n_resamples"), 200, features_settings, "mini_clip_cc12m"),
+    ],
+)
+def test_settings_leave_out_what_a_job_does_not_depend_on(config, path, value, select, name):
+    before = select(config, name)
+    changed = copy.deepcopy(config)
+    changed[path[0]][path[1]] = value
+    name = f"{name}_seed1" if path == ("models", "seeds") else name
+    assert select(changed, name) == before

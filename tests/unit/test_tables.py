@@ -10,12 +10,14 @@ from crepebench.tables import (
     BY_KIND_COLUMNS,
     CHUNK,
     GAP_COLUMNS,
+    GAP_SEEDS_COLUMNS,
     SYSTEMATICITY_COLUMNS,
     Queries,
     bootstrap_means,
     by_kind_rows,
     cell_seed,
     gap_row,
+    gap_seeds_rows,
     interval,
     marks_of,
     recall_at,
@@ -183,8 +185,8 @@ class Run:
     def __init__(self, folder):
         self.folder = folder
         self.models = [
-            ("mini", {"training_data": ["a"], "seen_images": []}),
-            ("other", {"training_data": ["b"], "seen_images": ["vg"]}),
+            ("mini", {"base": "mini", "training_data": ["a"], "seen_images": []}),
+            ("other", {"base": "other", "training_data": ["b"], "seen_images": ["vg"]}),
         ]
 
     def path(self, name):
@@ -228,7 +230,7 @@ class Run:
             write_table(self.path(f"split-{corpus}.parquet"), SPLITS, rows)
 
     def tabulate(self, cross_corpus=False, out=""):
-        names = [f"{out}main.csv", f"{out}gap.csv", f"{out}kind.csv"]
+        names = [f"{out}{name}.csv" for name in ("main", "gap", "seeds", "kind")]
         evaluation = {"n_resamples": 100, "seed": 1, "cross_corpus": cross_corpus}
         tabulate_systematicity(
             [self.path("sets-0.parquet"), self.path("sets-1.parquet")],
@@ -267,27 +269,32 @@ def test_cells_come_in_the_order_of_foil_types_and_splits(run):
 
 def test_tables_have_their_columns_in_order(run):
     run.tabulate()
-    for name, columns in (("main", SYSTEMATICITY_COLUMNS), ("gap", GAP_COLUMNS), ("kind", BY_KIND_COLUMNS)):
+    for name, columns in (
+        ("main", SYSTEMATICITY_COLUMNS),
+        ("gap", GAP_COLUMNS),
+        ("seeds", GAP_SEEDS_COLUMNS),
+        ("kind", BY_KIND_COLUMNS),
+    ):
         with open(run.path(f"{name}.csv")) as file:
             assert file.readline() == ",".join(columns) + "\n"
 
 
 def test_model_enters_only_the_corpus_that_it_was_trained_on(run):
-    main, gap, kind = run.tabulate()
-    for table in (main, gap, kind):
+    main, gap, seeds, kind = run.tabulate()
+    for table in (main, gap, seeds, kind):
         assert {(row["training_corpus"], row["model"]) for row in table} == {("a", "mini"), ("b", "other")}
     assert len(main) == 3 * 3 + 3 * 2
     assert len(gap) == 3 + 3
 
 
 def test_cross_corpus_adds_the_other_pairs_and_marks_them(run):
-    main, _, _ = run.tabulate(cross_corpus=True)
+    main, *_ = run.tabulate(cross_corpus=True)
     pairs = {(row["training_corpus"], row["model"], "cross_corpus" in row["marks"]) for row in main}
     assert pairs == {("a", "mini", False), ("a", "other", True), ("b", "mini", True), ("b", "other", False)}
 
 
 def test_cell_holds_the_recall_of_its_own_queries(run):
-    main, gap, _ = run.tabulate()
+    main, gap, *_ = run.tabulate()
     cell = {(row["training_corpus"], row["foil_type"], row["split"]): row for row in main}
     seen = [region_id for region_id in range(8) if region_id != 5]
     expected = 100 * sum(region_id % 3 == 0 for region_id in seen) / len(seen)
@@ -297,16 +304,32 @@ def test_cell_holds_the_recall_of_its_own_queries(run):
     assert gap[0]["gap"] == f"{unseen - expected:.2f}"
 
 
+def test_gaps_of_several_seeds_become_mean_and_range():
+    key = {"protocol": "paper", "training_corpus": "a", "foil_type": "atom"}
+    found = [(30.0, 20.0), (40.0, 34.0), (50.0, 42.0)]
+    gaps = [
+        {**key, "model": f"mini_seed{i}", "seen": seen, "unseen": unseen, "gap": unseen - seen}
+        for i, (seen, unseen) in enumerate(found)
+    ]
+    other = {**key, "model": "other", "seen": 1.0, "unseen": 2.0, "gap": 1.0}
+    base_of = {"other": "other", **{f"mini_seed{i}": "mini" for i in range(3)}}
+    rows = list(gap_seeds_rows([*gaps, other], base_of))
+    assert [(row["model"], row["n_seeds"]) for row in rows] == [("mini", 3), ("other", 1)]
+    assert (rows[0]["seen_mean"], rows[0]["unseen_mean"]) == (40.0, 32.0)
+    assert (rows[0]["gap_mean"], rows[0]["gap_lowest"], rows[0]["gap_highest"]) == (-8.0, -10.0, -6.0)
+    assert rows[1]["gap_lowest"] == rows[1]["gap_mean"] == rows[1]["gap_highest"] == 1.0
+
+
 def test_interval_of_a_cell_does_not_depend_on_other_cells(run):
-    alone, _, _ = run.tabulate()
-    together, _, _ = run.tabulate(cross_corpus=True, out="x-")
+    alone, *_ = run.tabulate()
+    together, *_ = run.tabulate(cross_corpus=True, out="x-")
     assert [row for row in together if row["marks"].find("cross_corpus") < 0] == alone
 
 
 def test_same_inputs_give_the_same_bytes(run):
     run.tabulate(out="1-")
     run.tabulate(out="2-")
-    for name in ("main.csv", "gap.csv", "kind.csv"):
+    for name in ("main.csv", "gap.csv", "seeds.csv", "kind.csv"):
         first, second = ((run.folder / f"{i}-{name}").read_bytes() for i in (1, 2))
         assert first == second != b""
 

@@ -1,4 +1,4 @@
-"""The checked config, wildcard constraints, and paths and values that depend on the config."""
+"""The checked config, wildcard constraints, and paths and params that depend on the config."""
 
 import json
 import os
@@ -15,14 +15,18 @@ RESOURCES = BASE / "resources"
 if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
-from crepebench import corpora, provenance, visual_genome
+from crepebench import corpora, provenance, settings, visual_genome
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE
-from crepebench.settings import check_names, read_definition
+from icons_world import settings as icons_settings
 
 validate(
     config, str(BASE / "workflow" / "schemas" / "config.schema.yaml"), set_default=False
 )
-check_names(config)
+icons_settings.check_icons(config)
+settings.check_names(config)
+MODELS = settings.read_models(config)
+USED_MODELS = settings.used_models(config)
+CONTROL = icons_settings.control_settings(config)
 
 
 wildcard_constraints:
@@ -31,17 +35,28 @@ wildcard_constraints:
     family="systematicity",
     part="[0-9]{5}",
     n_parts="[0-9]{5}",
+    seed="[0-9]+",
 
 
 def code_digest(script):
-    """Digest of a script and the modules of ours that it imports."""
+    """Digest of a script and of what it reaches in our library."""
     return provenance.code_digest(str(SCRIPTS), script)
 
 
+def to_json(value):
+    """JSON with sorted keys: the form of every `cfg=` param."""
+    return json.dumps(value, sort_keys=True)
+
+
 def config_json(block, *keys):
-    """A config block, or some of its keys, as JSON with sorted keys."""
+    """A config block, or some of its keys, as JSON."""
     chosen = {key: config[block][key] for key in keys} if keys else config[block]
-    return json.dumps(chosen, sort_keys=True)
+    return to_json(chosen)
+
+
+def get_settings(select, wildcard):
+    """Function of the wildcards that gives what `select` chooses from the config, as JSON."""
+    return lambda wildcards: to_json(select(config, wildcards[wildcard]))
 
 
 def get_parts(n_parts):
@@ -70,7 +85,7 @@ def get_image_zips():
 
 def get_corpus_files(wildcards):
     """Files of a corpus: made by the icons world, or the user's own."""
-    definition = read_definition(config, "corpora", wildcards.corpus)
+    definition = settings.read_definition(config, "corpora", wildcards.corpus)
     if definition["source"] == "icons":
         return [f"results/icons/corpora/{wildcards.corpus}/captions"]
     found = [
@@ -81,38 +96,11 @@ def get_corpus_files(wildcards):
     return corpora.list_files(found) if all(map(os.path.exists, found)) else found
 
 
-def get_corpus_config(wildcards):
-    """What parsing a corpus depends on, as JSON."""
-    definition = read_definition(config, "corpora", wildcards.corpus)
-    return json.dumps(
-        {"format": definition["format"], **config["parser"]}, sort_keys=True
-    )
-
-
-def get_icons_corpus_config(wildcards):
-    """What drawing a corpus of the icons world depends on, as JSON."""
-    icons = {
-        key: value
-        for key, value in config["icons"].items()
-        if key not in ("n_images", "epochs", "control")
-    }
-    definition = read_definition(config, "corpora", wildcards.corpus)
-    return json.dumps({"icons": icons, "definition": definition}, sort_keys=True)
-
-
-def get_training_config(wildcards):
-    """What training a mini CLIP depends on, as JSON."""
-    icons = {key: config["icons"][key] for key in ("seed", "epochs")}
-    definition = read_definition(config, "corpora", wildcards.corpus)
-    return json.dumps({**icons, "format": definition["format"]}, sort_keys=True)
-
-
 def get_vocabulary_shards(wildcards):
     """Vocabularies of all shards of a corpus."""
-    parts = get_parts(config["corpora"]["shards"])
+    folder = f"results/vocabularies/shards/{wildcards.corpus}"
     return [
-        f"results/vocabularies/shards/{wildcards.corpus}/{part}.parquet"
-        for part in parts
+        f"{folder}/{part}.parquet" for part in get_parts(config["corpora"]["shards"])
     ]
 
 
@@ -126,105 +114,49 @@ def get_vocabulary_accounting(wildcards):
 
 def get_parsed_regions():
     """Graphs of all parsed regions."""
-    return [
-        f"results/graphs/parsed/{part}.parquet"
-        for part in get_parts(config["graphs"]["parts"])
-    ]
+    parts = get_parts(config["graphs"]["parts"])
+    return [f"results/graphs/parsed/{part}.parquet" for part in parts]
 
 
 def get_retrieval_sets(family):
     """Retrieval sets of a family."""
-    return [
-        f"results/retrieval_sets/{family}/{part}.parquet"
-        for part in get_parts(config["foils"]["parts"])
-    ]
+    parts = get_parts(config["foils"]["parts"])
+    return [f"results/retrieval_sets/{family}/{part}.parquet" for part in parts]
 
 
 def get_weights(wildcards):
     """Files of a model's weights that a job needs; none where the config names a tag."""
-    definition = read_definition(config, "models", wildcards.model)
+    definition = MODELS[wildcards.model]
     if definition["source"] == "icons":
-        folder = f"results/icons/models/{definition['training_data'][0]}"
-        return [
-            f"{folder}/{CONFIG_FILE}",
-            f"{folder}/{WEIGHTS_FILE}",
-        ]
+        corpus = definition["training_data"][0]
+        folder = f"results/icons/models/{corpus}/seed_{definition['seed']}"
+        return [f"{folder}/{CONFIG_FILE}", f"{folder}/{WEIGHTS_FILE}"]
     weights = Path(definition["weights"])
     if weights.is_dir():
-        return [
-            str(weights / CONFIG_FILE),
-            *sorted(map(str, weights.glob("open_clip_*model.*"))),
-        ]
+        checkpoints = sorted(map(str, weights.glob("open_clip_*model.*")))
+        return [str(weights / CONFIG_FILE), *checkpoints]
     is_file = weights.is_file() or weights.suffix or len(weights.parts) > 1
     return [str(weights)] if is_file else []  # else a tag of open_clip
 
 
-def get_features_config(wildcards):
-    """What encoding with a model depends on, as JSON."""
-    definition = read_definition(config, "models", wildcards.model)
-    encoding = {
-        key: definition[key]
-        for key in ("family", "architecture", "weights")
-        if key in definition
-    }
-    store = config["stores"]["features"]
-    return json.dumps(
-        {**config["features"], "store": store, "model": encoding}, sort_keys=True
-    )
-
-
-def get_tables_config():
-    """What the tables depend on, as JSON."""
-    models = [
-        (model, read_definition(config, "models", model))
-        for model in config["models"]["use"]
-    ]
-    chosen = {
-        "evaluation": config["evaluation"],
-        "corpora": config["corpora"]["use"],
-        "models": models,
-    }
-    return json.dumps(chosen, sort_keys=True)
-
-
-def get_control_corpus():
-    """The corpus on which the icons world's control compares two models."""
-    return read_definition(config, "models", config["icons"]["control"]["model"])[
-        "training_data"
-    ][0]
-
-
-def get_control_config():
-    """What the icons world's control depends on, as JSON."""
-    chosen = {
-        "evaluation": config["evaluation"],
-        "corpus": get_control_corpus(),
-        **config["icons"]["control"],
-    }
-    return json.dumps(chosen, sort_keys=True)
-
-
 def get_accounting_files():
     """Counts of every stage that the tables rest on."""
-    sets = [
-        path.replace(".parquet", ".accounting.csv")
-        for path in get_retrieval_sets("systematicity")
-    ]
+    stages = ("visual_genome", "regions", "graphs")
     shards = [
-        f"results/vocabularies/shards/{corpus}/{part}.accounting.csv"
+        f"results/vocabularies/shards/{corpus}/{part}"
         for corpus in config["corpora"]["use"]
         for part in get_parts(config["corpora"]["shards"])
     ]
-    stages = [
-        f"results/{stage}/accounting.csv"
-        for stage in ("visual_genome", "regions", "graphs")
-    ]
-    splits = [
-        f"results/splits/{corpus}.accounting.csv" for corpus in config["corpora"]["use"]
+    splits = [f"results/splits/{corpus}" for corpus in config["corpora"]["use"]]
+    sets = [
+        path.removesuffix(".parquet") for path in get_retrieval_sets("systematicity")
     ]
     per_model = [
-        f"results/{stage}/{model}/systematicity.accounting.csv"
+        f"results/{stage}/{model}/systematicity"
         for stage in ("features", "scores")
-        for model in config["models"]["use"]
+        for model in USED_MODELS
     ]
-    return stages + shards + splits + sets + per_model
+    prefixes = shards + splits + sets + per_model
+    return [f"results/{stage}/accounting.csv" for stage in stages] + [
+        f"{prefix}.accounting.csv" for prefix in prefixes
+    ]

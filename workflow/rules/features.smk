@@ -11,6 +11,8 @@ rule extract_features:
         accounting="results/features/{model}/{family}.accounting.csv",
     log:
         "results/logs/extract_features/{model}_{family}.log",
+    benchmark:
+        "results/benchmarks/extract_features/{model}_{family}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -19,7 +21,7 @@ rule extract_features:
         mem_mb=8000,
         runtime=240,
     params:
-        cfg=get_features_config,
+        cfg=get_settings(settings.features_settings, "model"),
         code=code_digest("extract_features.py"),
     message:
         "Encoding {wildcards.family} sets with {wildcards.model}"

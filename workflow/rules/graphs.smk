@@ -6,6 +6,8 @@ rule parse_regions:
         graphs="results/graphs/parsed/part-{part}-of-{n_parts}.parquet",
     log:
         "results/logs/parse_regions/part-{part}-of-{n_parts}.log",
+    benchmark:
+        "results/benchmarks/parse_regions/part-{part}-of-{n_parts}.tsv"
     conda:
         "../../environment.yml"
     resources:
@@ -28,6 +30,8 @@ rule filter_graphs:
         accounting="results/graphs/accounting.csv",
     log:
         "results/logs/filter_graphs/filter_graphs.log",
+    benchmark:
+        "results/benchmarks/filter_graphs/filter_graphs.tsv"
     conda:
         "../../environment.yml"
     resources:

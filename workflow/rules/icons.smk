@@ -12,6 +12,8 @@ rule build_icons_visual_genome:
         ],
     log:
         "results/logs/build_icons_visual_genome/build_icons_visual_genome.log",
+    benchmark:
+        "results/benchmarks/build_icons_visual_genome/build_icons_visual_genome.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -33,10 +35,12 @@ rule build_icons_corpus:
         truth="results/icons/corpora/{corpus}/truth.json",
     log:
         "results/logs/build_icons_corpus/{corpus}.log",
+    benchmark:
+        "results/benchmarks/build_icons_corpus/{corpus}.tsv"
     conda:
         "../../environment.yml"
     params:
-        cfg=get_icons_corpus_config,
+        cfg=get_settings(icons_settings.icons_corpus_settings, "corpus"),
         code=code_digest("build_icons_corpus.py"),
     message:
         "Drawing {wildcards.corpus}"
@@ -50,18 +54,20 @@ rule train_icons_model:
         captions="results/icons/corpora/{corpus}/captions",
         images="results/icons/corpora/{corpus}/images.zip",
     output:
-        config="results/icons/models/{corpus}/open_clip_config.json",
-        weights="results/icons/models/{corpus}/open_clip_model.safetensors",
+        config="results/icons/models/{corpus}/seed_{seed}/open_clip_config.json",
+        weights="results/icons/models/{corpus}/seed_{seed}/open_clip_model.safetensors",
     log:
-        "results/logs/train_icons_model/{corpus}.log",
+        "results/logs/train_icons_model/{corpus}_seed_{seed}.log",
+    benchmark:
+        "results/benchmarks/train_icons_model/{corpus}_seed_{seed}.tsv"
     priority: 10
     conda:
         "../../environment.yml"
     params:
-        cfg=get_training_config,
+        cfg=get_settings(icons_settings.training_settings, "corpus"),
         code=code_digest("train_icons_model.py"),
     message:
-        "Training a mini CLIP on {wildcards.corpus}"
+        "Training a mini CLIP on {wildcards.corpus}, seed {wildcards.seed}"
     script:
         "../scripts/train_icons_model.py"
 
@@ -70,17 +76,19 @@ rule tabulate_icons_control:
     """Compare the gap of a mini CLIP with that of its twin, trained on the same corpus with nothing held out."""
     input:
         sets=get_retrieval_sets("systematicity"),
-        splits=f"results/splits/{get_control_corpus()}.parquet",
-        scores=f"results/scores/{config['icons']['control']['model']}/systematicity.parquet",
-        twin_scores=f"results/scores/{config['icons']['control']['twin']}/systematicity.parquet",
+        splits=f"results/splits/{CONTROL['corpus']}.parquet",
+        scores=f"results/scores/{CONTROL['model']}/systematicity.parquet",
+        twin_scores=f"results/scores/{CONTROL['twin']}/systematicity.parquet",
     output:
         table="results/tables/icons_control.csv",
     log:
         "results/logs/tabulate_icons_control/tabulate_icons_control.log",
+    benchmark:
+        "results/benchmarks/tabulate_icons_control/tabulate_icons_control.tsv"
     conda:
         "../../environment.yml"
     params:
-        cfg=get_control_config(),
+        cfg=to_json(CONTROL),
         code=code_digest("tabulate_icons_control.py"),
     message:
         "Comparing a mini CLIP with its twin"

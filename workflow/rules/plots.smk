@@ -6,6 +6,8 @@ rule plot_systematicity:
         plot="results/plots/systematicity.png",
     log:
         "results/logs/plot_systematicity/plot_systematicity.log",
+    benchmark:
+        "results/benchmarks/plot_systematicity/plot_systematicity.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -26,6 +28,8 @@ rule plot_contact_sheet:
         sheet="results/plots/contact_sheet_systematicity.png",
     log:
         "results/logs/plot_contact_sheet/plot_contact_sheet.log",
+    benchmark:
+        "results/benchmarks/plot_contact_sheet/plot_contact_sheet.tsv"
     conda:
         "../../environment.yml"
     params:

@@ -8,6 +8,8 @@ rule filter_regions:
         accounting="results/regions/accounting.csv",
     log:
         "results/logs/filter_regions/filter_regions.log",
+    benchmark:
+        "results/benchmarks/filter_regions/filter_regions.tsv"
     conda:
         "../../environment.yml"
     resources:

@@ -14,6 +14,8 @@ rule build_retrieval_sets:
         accounting="results/retrieval_sets/systematicity/part-{part}-of-{n_parts}.accounting.csv",
     log:
         "results/logs/build_retrieval_sets/part-{part}-of-{n_parts}.log",
+    benchmark:
+        "results/benchmarks/build_retrieval_sets/part-{part}-of-{n_parts}.tsv"
     conda:
         "../../environment.yml"
     resources:

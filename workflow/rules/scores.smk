@@ -9,6 +9,8 @@ rule score_retrieval_sets:
         accounting="results/scores/{model}/{family}.accounting.csv",
     log:
         "results/logs/score_retrieval_sets/{model}_{family}.log",
+    benchmark:
+        "results/benchmarks/score_retrieval_sets/{model}_{family}.tsv"
     conda:
         "../../environment.yml"
     resources:

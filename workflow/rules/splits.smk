@@ -8,6 +8,8 @@ rule build_splits:
         accounting="results/splits/{corpus}.accounting.csv",
     log:
         "results/logs/build_splits/{corpus}.log",
+    benchmark:
+        "results/benchmarks/build_splits/{corpus}.tsv"
     conda:
         "../../environment.yml"
     resources:

@@ -4,7 +4,7 @@ rule tabulate_systematicity:
         sets=get_retrieval_sets("systematicity"),
         scores=expand(
             "results/scores/{model}/systematicity.parquet",
-            model=config["models"]["use"],
+            model=USED_MODELS,
         ),
         splits=expand(
             "results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]
@@ -12,15 +12,18 @@ rule tabulate_systematicity:
     output:
         table="results/tables/systematicity.csv",
         gap="results/tables/systematicity_gap.csv",
+        gap_seeds="results/tables/systematicity_gap_seeds.csv",
         by_kind="results/tables/systematicity_by_kind.csv",
     log:
         "results/logs/tabulate_systematicity/tabulate_systematicity.log",
+    benchmark:
+        "results/benchmarks/tabulate_systematicity/tabulate_systematicity.tsv"
     conda:
         "../../environment.yml"
     resources:
         mem_mb=8000,
     params:
-        cfg=get_tables_config(),
+        cfg=to_json(settings.tables_settings(config)),
         code=code_digest("tabulate_systematicity.py"),
     message:
         "Writing the systematicity tables"
@@ -36,6 +39,8 @@ rule tabulate_accounting:
         table="results/tables/accounting.csv",
     log:
         "results/logs/tabulate_accounting/tabulate_accounting.log",
+    benchmark:
+        "results/benchmarks/tabulate_accounting/tabulate_accounting.tsv"
     conda:
         "../../environment.yml"
     params:

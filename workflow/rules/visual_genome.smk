@@ -11,6 +11,8 @@ rule build_visual_genome:
         accounting="results/visual_genome/accounting.csv",
     log:
         "results/logs/build_visual_genome/build_visual_genome.log",
+    benchmark:
+        "results/benchmarks/build_visual_genome/build_visual_genome.tsv"
     conda:
         "../../environment.yml"
     resources:

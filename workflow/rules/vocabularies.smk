@@ -7,12 +7,14 @@ rule parse_corpus:
         accounting="results/vocabularies/shards/{corpus}/part-{part}-of-{n_parts}.accounting.csv",
     log:
         "results/logs/parse_corpus/{corpus}_part-{part}-of-{n_parts}.log",
+    benchmark:
+        "results/benchmarks/parse_corpus/{corpus}_part-{part}-of-{n_parts}.tsv"
     conda:
         "../../environment.yml"
     resources:
         mem_mb=4000,
     params:
-        cfg=get_corpus_config,
+        cfg=get_settings(settings.corpus_settings, "corpus"),
         code=code_digest("parse_corpus.py"),
     message:
         "Parsing {wildcards.corpus}, shard {wildcards.part} of {wildcards.n_parts}"
@@ -29,6 +31,8 @@ rule build_vocabulary:
         vocabulary="results/vocabularies/{corpus}.parquet",
     log:
         "results/logs/build_vocabulary/{corpus}.log",
+    benchmark:
+        "results/benchmarks/build_vocabulary/{corpus}.tsv"
     conda:
         "../../environment.yml"
     resources:

@@ -4,6 +4,8 @@ rule build_wordnet:
         wordnet=directory("results/wordnet"),
     log:
         "results/logs/build_wordnet/build_wordnet.log",
+    benchmark:
+        "results/benchmarks/build_wordnet/build_wordnet.tsv"
     conda:
         "../../environment.yml"
     params:

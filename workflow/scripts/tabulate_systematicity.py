@@ -11,6 +11,7 @@ if __name__ == "__main__":
         splits_paths=list(snakemake.input.splits),
         table_path=snakemake.output.table,
         gap_path=snakemake.output.gap,
+        gap_seeds_path=snakemake.output.gap_seeds,
         by_kind_path=snakemake.output.by_kind,
         cfg=snakemake.params.cfg,
     )

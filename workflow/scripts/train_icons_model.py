@@ -10,5 +10,6 @@ if __name__ == "__main__":
         images_path=snakemake.input.images,
         config_path=snakemake.output.config,
         weights_path=snakemake.output.weights,
+        seed=int(snakemake.wildcards.seed),
         cfg=snakemake.params.cfg,
     )

@@ -1,11 +1,19 @@
-"""Checks of the config that a schema cannot express: names must be defined where they are used."""
+"""Read the config: definitions, checks that a schema cannot express, and what each kind of job depends on.
 
+The functions named `*_settings` choose from the config what one kind of job depends on; their result is the rule's
+`cfg=` param, so a rule re-runs if and only if something in it changes.
+"""
+
+from collections.abc import Mapping
 from pathlib import Path
 
 from crepebench.models import CONFIG_FILE
 
+ICONS = "icons"
+"""Source of what is made here, from the embedded icons world."""
 
-def read_definition(config: dict, block: str, name: str) -> dict:
+
+def read_definition(config: Mapping, block: str, name: str) -> dict:
     """Returns the definition of a corpus or model.
 
     Args:
@@ -22,7 +30,63 @@ def read_definition(config: dict, block: str, name: str) -> dict:
     return definitions[name]
 
 
-def check_names(config: dict) -> None:
+def model_names(config: Mapping, model: str) -> dict[str, int | None]:
+    """Returns the names under which a model is measured, each with the seed of its training.
+
+    A model that is trained here is trained once for each of `models.seeds`. With several seeds each training has a
+    name of its own, `<model>_seed<seed>`. Any other model has its own name, and no seed.
+    """
+    if read_definition(config, "models", model)["source"] != ICONS:
+        return {model: None}
+    seeds = config["models"]["seeds"]
+    return {model: seeds[0]} if len(seeds) == 1 else {f"{model}_seed{seed}": seed for seed in seeds}
+
+
+def read_models(config: Mapping) -> dict[str, dict]:
+    """Returns the definition of every model by the name under which it is measured.
+
+    Each holds, beside the keys of the config, `base` (its name in the config) and `seed`.
+
+    Raises:
+        ValueError: two models are measured under one name.
+    """
+    models: dict[str, dict] = {}
+    for base, definition in config["models"]["definitions"].items():
+        for name, seed in model_names(config, base).items():
+            if name in models:
+                raise ValueError(f"config: models.definitions: {base!r} and {models[name]['base']!r} are both {name!r}")
+            models[name] = {**definition, "base": base, "seed": seed}
+    return models
+
+
+def used_models(config: Mapping) -> list[str]:
+    """Returns the names under which the models of `models.use` are measured."""
+    return [name for model in config["models"]["use"] for name in model_names(config, model)]
+
+
+def corpus_settings(config: Mapping, corpus: str) -> dict:
+    """Returns what parsing a corpus depends on."""
+    return {"format": read_definition(config, "corpora", corpus)["format"], **config["parser"]}
+
+
+def features_settings(config: Mapping, model: str) -> dict:
+    """Returns what encoding with a model depends on."""
+    definition = read_models(config)[model]
+    encoding = {key: definition[key] for key in ("family", "architecture", "weights") if key in definition}
+    return {**config["features"], "store": config["stores"]["features"], "model": encoding}
+
+
+def tables_settings(config: Mapping) -> dict:
+    """Returns what the tables depend on."""
+    models = read_models(config)
+    return {
+        "evaluation": config["evaluation"],
+        "corpora": config["corpora"]["use"],
+        "models": [(name, models[name]) for name in used_models(config)],
+    }
+
+
+def check_names(config: Mapping) -> None:
     """Checks that every corpus and model that the config uses is defined, and that bounds are in order.
 
     Raises:
@@ -31,44 +95,26 @@ def check_names(config: dict) -> None:
     for block in ("corpora", "models"):
         for name in config[block]["use"]:
             read_definition(config, block, name)
-    for name, definition in config["corpora"]["definitions"].items():
-        if "control_of" in definition:
-            other = read_definition(config, "corpora", definition["control_of"])
-            if definition["source"] != "icons" or other["source"] != "icons":
-                raise ValueError(f"config: corpora.definitions.{name}.control_of is for corpora of the icons world")
+    read_models(config)
     for name in config["models"]["use"]:
         _check_model(config, name)
-    for role, name in config["icons"]["control"].items():
-        if read_definition(config, "models", name)["source"] != "icons":
-            raise ValueError(f"config: icons.control.{role} names {name!r}, which is no model of the icons world")
-        _check_training(config, name)
     if config["regions"]["min_aspect"] > config["regions"]["max_aspect"]:
         raise ValueError("config: regions.min_aspect is greater than regions.max_aspect")
 
 
-def _check_model(config: dict, name: str) -> None:
+def _check_model(config: Mapping, name: str) -> None:
     """Checks that a model can be loaded and enters a table."""
     definition = read_definition(config, "models", name)
     where = f"config: models.definitions.{name}"
-    if definition["source"] == "icons":
-        _check_training(config, name)
-    elif not Path(definition["weights"]).is_dir() and "architecture" not in definition:
-        raise ValueError(f"{where}: an architecture is missing, since weights is no folder with {CONFIG_FILE}")
-    elif Path(definition["weights"]).is_dir() and not (Path(definition["weights"]) / CONFIG_FILE).is_file():
-        raise ValueError(f"{where}: the folder {definition['weights']} holds no {CONFIG_FILE}")
+    if definition["source"] != ICONS:
+        weights = Path(definition["weights"])
+        if not weights.is_dir() and "architecture" not in definition:
+            raise ValueError(f"{where}: an architecture is missing, since weights is no folder with {CONFIG_FILE}")
+        if weights.is_dir() and not (weights / CONFIG_FILE).is_file():
+            raise ValueError(f"{where}: the folder {definition['weights']} holds no {CONFIG_FILE}")
     used = set(config["corpora"]["use"])
     if not used & set(definition["training_data"]) and not config["evaluation"]["cross_corpus"]:
         raise ValueError(
             f"{where}: it would enter no table, since training_data {definition['training_data']} names none of "
             f"corpora.use {sorted(used)}; name one, or set evaluation.cross_corpus: true"
-        )
-
-
-def _check_training(config: dict, name: str) -> None:
-    """Checks that a model of the icons world is trained on a corpus that comes with images."""
-    corpus = read_definition(config, "models", name)["training_data"][0]
-    if read_definition(config, "corpora", corpus)["source"] != "icons":
-        raise ValueError(
-            f"config: models.definitions.{name}: only corpora of the icons world come with images to train a model "
-            f"of source icons, and {corpus!r} does not"
         )

@@ -41,6 +41,7 @@ SYSTEMATICITY_COLUMNS = (
     "marks",
 )
 GAP_COLUMNS = (*KEY_COLUMNS, "seen", "unseen", "gap", "gap_low", "gap_high")
+GAP_SEEDS_COLUMNS = (*KEY_COLUMNS, "n_seeds", "seen_mean", "unseen_mean", "gap_mean", "gap_lowest", "gap_highest")
 BY_KIND_COLUMNS = (
     *KEY_COLUMNS,
     "split",
@@ -170,6 +171,29 @@ def gap_row(seen: list[dict], unseen: list[dict], n_resamples: int, seed: list[i
     }
 
 
+def gap_seeds_rows(gaps: list[dict], base_of: dict[str, str]) -> Iterator[dict]:
+    """Yields mean and range of the gaps of a model's trainings, which differ in nothing but the seed.
+
+    Args:
+        gaps: rows of systematicity_gap.csv.
+        base_of: name of each model in the config.
+    """
+    groups = defaultdict(list)
+    for row in gaps:
+        groups[row["protocol"], row["training_corpus"], base_of[row["model"]], row["foil_type"]].append(row)
+    for key, rows in groups.items():
+        found = np.array([row["gap"] for row in rows])
+        yield {
+            **dict(zip(KEY_COLUMNS, key, strict=True)),
+            "n_seeds": len(rows),
+            "seen_mean": float(np.mean([row["seen"] for row in rows])),
+            "unseen_mean": float(np.mean([row["unseen"] for row in rows])),
+            "gap_mean": float(found.mean()),
+            "gap_lowest": float(found.min()),
+            "gap_highest": float(found.max()),
+        }
+
+
 def by_kind_rows(rows: list[dict], n_resamples: int, seed: int, cell: tuple[str, ...]) -> Iterator[dict]:
     """Yields the pairwise accuracy of one cell for each kind of foil: truth against foil, chance 50."""
     wins, ids = defaultdict(list), defaultdict(list)
@@ -207,10 +231,11 @@ def tabulate_systematicity(
     splits_paths: list[str],
     table_path: str,
     gap_path: str,
+    gap_seeds_path: str,
     by_kind_path: str,
     cfg: str,
 ) -> None:
-    """Writes the three tables of the systematicity family.
+    """Writes the four tables of the systematicity family.
 
     Args:
         sets_paths: tables RETRIEVAL_SETS.
@@ -218,9 +243,10 @@ def tabulate_systematicity(
         splits_paths: table SPLITS of each corpus, in the order of `corpora`.
         table_path: systematicity.csv.
         gap_path: systematicity_gap.csv.
+        gap_seeds_path: systematicity_gap_seeds.csv.
         by_kind_path: systematicity_by_kind.csv.
         cfg: JSON of `evaluation` (n_resamples, seed, cross_corpus), `corpora` (names) and `models` (pairs of name and
-            config entry).
+            definition, as `crepebench.settings.read_models` gives it).
     """
     config, corpora, models = (json.loads(cfg)[block] for block in ("evaluation", "corpora", "models"))
     tables: dict[str, list[dict]] = {"main": [], "gap": [], "kind": []}
@@ -232,6 +258,8 @@ def tabulate_systematicity(
                 _add_cells(tables, found, split_of, corpus, model, definition, config)
     write_csv(table_path, SYSTEMATICITY_COLUMNS, tables["main"])
     write_csv(gap_path, GAP_COLUMNS, tables["gap"])
+    base_of = {name: definition["base"] for name, definition in models}
+    write_csv(gap_seeds_path, GAP_SEEDS_COLUMNS, list(gap_seeds_rows(tables["gap"], base_of)))
     write_csv(by_kind_path, BY_KIND_COLUMNS, tables["kind"])
 
 

@@ -37,7 +37,9 @@ WEIGHT_DECAY = 0.05
 WARM_UP_SHARE = 0.1
 
 
-def train_mini_clip(captions_path: str, images_path: str, config_path: str, weights_path: str, cfg: str) -> None:
+def train_mini_clip(
+    captions_path: str, images_path: str, config_path: str, weights_path: str, seed: int, cfg: str
+) -> None:
     """Trains a mini CLIP on a corpus and writes it as an open_clip folder.
 
     Args:
@@ -45,7 +47,8 @@ def train_mini_clip(captions_path: str, images_path: str, config_path: str, weig
         images_path: zip with the images, named as the last part of each row's url.
         config_path: open_clip_config.json to write.
         weights_path: open_clip_model.safetensors to write, in the same folder.
-        cfg: JSON of `seed`, `epochs` and the corpus's `format`, a key of `crepebench.corpora.FORMATS`.
+        seed: seed of the weights and of the order of the rows.
+        cfg: JSON of `epochs` and the corpus's `format`, a key of `crepebench.corpora.FORMATS`.
     """
     import open_clip
     import torch
@@ -54,7 +57,7 @@ def train_mini_clip(captions_path: str, images_path: str, config_path: str, weig
     config = json.loads(cfg)
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    torch.manual_seed(config["seed"])
+    torch.manual_seed(seed)
     rows = read_training_rows(captions_path, config["format"])
     preprocess_config = open_clip.transform.PreprocessCfg(
         size=MODEL_CONFIG["vision_cfg"]["image_size"], **PREPROCESSING
@@ -63,7 +66,7 @@ def train_mini_clip(captions_path: str, images_path: str, config_path: str, weig
     images = read_images(images_path, [member for member, _ in rows], preprocess)
     tokens = open_clip.get_tokenizer("ViT-B-32")([text for _, text in rows])
     model = open_clip.CLIP(**MODEL_CONFIG)
-    train(model, images, tokens, config["epochs"], config["seed"])
+    train(model, images, tokens, config["epochs"], seed)
     model_config = {"model_cfg": MODEL_CONFIG, "preprocess_cfg": PREPROCESSING}
     with atomic_path(config_path) as partial:
         Path(partial).write_text(json.dumps(model_config, indent=2) + "\n", encoding="utf-8")
