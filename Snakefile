@@ -6,6 +6,9 @@ min_version("9.27")
 configfile: f"{workflow.basedir}/config/config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/wordnet.smk"
 include: "workflow/rules/icons.smk"
@@ -19,13 +22,13 @@ include: "workflow/rules/features.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/plots.smk"
+include: "workflow/rules/run_record.smk"
 
 
 rule all:
     """Make every table and picture."""
     default_target: True
     input:
-        "results/tables/systematicity.csv",
-        "results/tables/accounting.csv",
-        "results/plots/systematicity.png",
-        "results/plots/contact_sheet_systematicity.png",
+        expand("results/tables/{table}.md", table=TABLES),
+        PLOTS,
+        "results/run.json",

@@ -130,3 +130,19 @@ def test_table_of_another_version_is_refused(tmp_path):
     pq.write_table(pa.table({"region_id": pa.array([1], pa.int32()), "split": ["SC"], "decided_by": [""]}), path)
     with pytest.raises(ValueError, match=r"splits\.parquet was written by another version"):
         read_table(path, SPLITS)
+
+
+def test_table_of_equal_columns_and_another_version_is_refused_with_the_command_to_run(tmp_path):
+    path = str(tmp_path / "splits.parquet")
+    older = SPLITS.with_metadata(schema.made_by("build_splits", version=0))
+    write_table(path, older, [{"region_id": 1, "split": "UC", "decided_by": "red jar"}])
+    with pytest.raises(ValueError, match=r"version 0, where .* version 1 are expected.*--forcerun build_splits$"):
+        read_table(path, SPLITS)
+
+
+def test_every_table_names_the_rule_that_writes_it(repository):
+    tables = {name: value for name, value in vars(schema).items() if isinstance(value, pa.Schema)}
+    rules = "".join(path.read_text() for path in (repository / "workflow" / "rules").glob("*.smk"))
+    assert tables
+    for name, table in tables.items():
+        assert f"rule {table.metadata[b'rule'].decode()}:" in rules, name

@@ -27,6 +27,23 @@ settings.check_names(config)
 MODELS = settings.read_models(config)
 USED_MODELS = settings.used_models(config)
 CONTROL = icons_settings.control_settings(config)
+TABLES = [
+    "systematicity",
+    "systematicity_gap",
+    "systematicity_gap_seeds",
+    "systematicity_by_kind",
+    "accounting",
+]
+PLOTS = [
+    "results/plots/systematicity.png",
+    "results/plots/systematicity_gap.png",
+    "results/plots/accounting.png",
+    "results/plots/contact_sheet_systematicity.png",
+]
+REPORT_RESULTS = "1 Results"
+REPORT_SETS = "2 Retrieval sets"
+REPORT_DROPS = "3 Drops"
+REPORT_RUN = "4 Run"
 
 
 wildcard_constraints:
@@ -36,6 +53,7 @@ wildcard_constraints:
     part="[0-9]{5}",
     n_parts="[0-9]{5}",
     seed="[0-9]+",
+    table="[a-z_]+",
 
 
 def code_digest(script):
@@ -160,3 +178,13 @@ def get_accounting_files():
     return [f"results/{stage}/accounting.csv" for stage in stages] + [
         f"{prefix}.accounting.csv" for prefix in prefixes
     ]
+
+
+def get_resources():
+    """The committed inputs."""
+    return sorted(path for path in RESOURCES.rglob("*") if path.is_file())
+
+
+def get_report_category(wildcards):
+    """Category of a table in the report."""
+    return REPORT_DROPS if wildcards.table == "accounting" else REPORT_RESULTS

@@ -3,7 +3,12 @@ rule plot_systematicity:
     input:
         table="results/tables/systematicity.csv",
     output:
-        plot="results/plots/systematicity.png",
+        plot=report(
+            "results/plots/systematicity.png",
+            caption="../report/systematicity.rst",
+            category=REPORT_RESULTS,
+            labels={"content": "plot: recall at 1 by split"},
+        ),
     log:
         "results/logs/plot_systematicity/plot_systematicity.log",
     benchmark:
@@ -18,6 +23,56 @@ rule plot_systematicity:
         "../scripts/plot_systematicity.py"
 
 
+rule plot_systematicity_gap:
+    """Draw the gap between unseen and seen compounds, by model and foil type."""
+    input:
+        table="results/tables/systematicity_gap.csv",
+    output:
+        plot=report(
+            "results/plots/systematicity_gap.png",
+            caption="../report/systematicity_gap.rst",
+            category=REPORT_RESULTS,
+            labels={"content": "plot: gap between unseen and seen"},
+        ),
+    log:
+        "results/logs/plot_systematicity_gap/plot_systematicity_gap.log",
+    benchmark:
+        "results/benchmarks/plot_systematicity_gap/plot_systematicity_gap.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=code_digest("plot_systematicity_gap.py"),
+    message:
+        "Drawing the gaps"
+    script:
+        "../scripts/plot_systematicity_gap.py"
+
+
+rule plot_accounting:
+    """Draw what every stage kept and dropped, by reason."""
+    input:
+        table="results/tables/accounting.csv",
+    output:
+        plot=report(
+            "results/plots/accounting.png",
+            caption="../report/accounting.rst",
+            category=REPORT_DROPS,
+            labels={"content": "plot: kept and dropped by stage"},
+        ),
+    log:
+        "results/logs/plot_accounting/plot_accounting.log",
+    benchmark:
+        "results/benchmarks/plot_accounting/plot_accounting.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=code_digest("plot_accounting.py"),
+    message:
+        "Drawing what was dropped"
+    script:
+        "../scripts/plot_accounting.py"
+
+
 rule plot_contact_sheet:
     """Draw some retrieval sets: crop, true caption and foils."""
     input:
@@ -25,7 +80,12 @@ rule plot_contact_sheet:
         images="results/visual_genome/images.parquet",
         archives=get_image_zips(),
     output:
-        sheet="results/plots/contact_sheet_systematicity.png",
+        sheet=report(
+            "results/plots/contact_sheet_systematicity.png",
+            caption="../report/contact_sheet.rst",
+            category=REPORT_SETS,
+            labels={"content": "contact sheet of retrieval sets"},
+        ),
     log:
         "results/logs/plot_contact_sheet/plot_contact_sheet.log",
     benchmark:

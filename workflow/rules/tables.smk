@@ -49,3 +49,31 @@ rule tabulate_accounting:
         "Adding up what every stage kept and dropped"
     script:
         "../scripts/tabulate_accounting.py"
+
+
+rule write_table_twins:
+    """Write a table in Markdown, in LaTeX, and as a page that explains its columns."""
+    input:
+        table="results/tables/{table}.csv",
+        manual=BASE / "docs" / "tables.md",
+    output:
+        markdown="results/tables/{table}.md",
+        latex="results/tables/{table}.tex",
+        page=report(
+            "results/report/{table}.html",
+            caption="../report/table.rst",
+            category=get_report_category,
+            labels={"content": "table: {table}"},
+        ),
+    log:
+        "results/logs/write_table_twins/{table}.log",
+    benchmark:
+        "results/benchmarks/write_table_twins/{table}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=code_digest("write_table_twins.py"),
+    message:
+        "Writing {wildcards.table} in Markdown, LaTeX and HTML"
+    script:
+        "../scripts/write_table_twins.py"

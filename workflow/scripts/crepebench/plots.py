@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 
+from crepebench.accounting import KEPT, READ
 from crepebench.features import IMAGE_ERRORS, read_image
 from crepebench.files import atomic_path
 from crepebench.schema import IMAGES, RETRIEVAL_SETS, read_table
@@ -14,6 +15,11 @@ from crepebench.schema import IMAGES, RETRIEVAL_SETS, read_table
 SPLIT_COLOURS = {"SC": "#1b6ca8", "UC": "#d1732c", "UA": "#7a7a7a"}
 SPLIT_NAMES = {"SC": "seen compounds", "UC": "unseen compounds", "UA": "unseen atoms"}
 BAR_WIDTH = 0.26
+PANELS_PER_LINE = 3
+REASON_COLOURS = ("#d1732c", "#e3a857", "#8c6bb1", "#7a7a7a", "#c05a75", "#5b9aa0", "#b5a642", "#444444")
+KEPT_COLOUR = "#1b6ca8"
+REASONS_LENGTH = 78
+"""Characters of a line of reasons beside the bars."""
 LINE_LENGTH = 50
 """Characters of a line on the contact sheet."""
 PNG_METADATA = {"Software": None}
@@ -27,26 +33,30 @@ def plot_systematicity(table_path: str, plot_path: str) -> None:
         table_path: systematicity.csv.
         plot_path: PNG to write.
     """
-    with open(table_path, newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = _read_rows(table_path)
     panels = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
-    if not panels:
-        raise ValueError(f"{table_path} has no row: no query could be scored; see results/tables/accounting.csv")
+    n_columns = min(len(panels), PANELS_PER_LINE)
+    n_lines = -(-len(panels) // n_columns)
     plt = _pyplot()
-    figure, axes = plt.subplots(1, len(panels), figsize=(1.2 + 3.6 * len(panels), 4.2), sharey=True, squeeze=False)
-    for ax, (corpus, model) in zip(axes[0], panels, strict=True):
+    figure, axes = plt.subplots(
+        n_lines, n_columns, figsize=(1.2 + 3.6 * n_columns, 0.9 + 3.3 * n_lines), sharey=True, squeeze=False
+    )
+    for ax in axes.flat[len(panels) :]:
+        ax.axis("off")
+    for ax, (corpus, model) in zip(axes.flat, panels, strict=False):
         _draw_panel(ax, [row for row in rows if (row["training_corpus"], row["model"]) == (corpus, model)])
         ax.set_title(f"{model}\non the splits of {corpus}", fontsize=9)
-    axes[0][0].set_ylabel("R@1 (%)")
+    for line in axes:
+        line[0].set_ylabel("R@1 (%)")
     by_label = {}
-    for ax in axes[0]:
+    for ax in axes.flat:
         handles, labels = ax.get_legend_handles_labels()
         by_label |= dict(zip(labels, handles, strict=True))
     figure.legend(
         by_label.values(), by_label.keys(), loc="lower center", ncols=len(by_label), frameon=False, fontsize=9
     )
     figure.suptitle("Retrieval of the true caption: seen against unseen compounds", fontsize=11)
-    figure.tight_layout(rect=(0, 0.07, 1, 1))
+    figure.tight_layout(rect=(0, 0.3 / figure.get_figheight(), 1, 1))
     _save(figure, plot_path)
 
 
@@ -70,6 +80,85 @@ def _draw_panel(ax, rows: list[dict]) -> None:
     ax.set_xticks(range(len(foil_types)), foil_types)
     ax.set_ylim(0, 100)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def plot_systematicity_gap(table_path: str, plot_path: str) -> None:
+    """Draws the gap between unseen and seen compounds with its interval, for each corpus, model and foil type.
+
+    Args:
+        table_path: systematicity_gap.csv.
+        plot_path: PNG to write.
+    """
+    rows = _read_rows(table_path)
+    models = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
+    foil_types = list(dict.fromkeys(row["foil_type"] for row in rows))
+    plt = _pyplot()
+    figure, axes = plt.subplots(
+        1, len(foil_types), figsize=(2.6 + 2.9 * len(foil_types), 1.5 + 0.34 * len(models)), sharey=True, squeeze=False
+    )
+    for ax, foil_type in zip(axes[0], foil_types, strict=True):
+        found = [row for row in rows if row["foil_type"] == foil_type]
+        y = np.array([models.index((row["training_corpus"], row["model"])) for row in found])
+        gaps, lows, highs = (np.array([float(row[name]) for row in found]) for name in ("gap", "gap_low", "gap_high"))
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.errorbar(gaps, y, xerr=np.clip([gaps - lows, highs - gaps], 0, None), fmt="o", color=KEPT_COLOUR, capsize=3)
+        ax.set_title(foil_type, fontsize=10)
+        ax.set_xlabel("gap (points)")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0][0].set_yticks(range(len(models)), [f"{model}\n({corpus})" for corpus, model in models], fontsize=8)
+    axes[0][0].set_ylim(len(models) - 0.5, -0.5)
+    figure.suptitle("R@1 on unseen less R@1 on seen compounds: left of 0, unseen compounds are harder", fontsize=10)
+    figure.tight_layout()
+    _save(figure, plot_path)
+
+
+def plot_accounting(table_path: str, plot_path: str) -> None:
+    """Draws what each stage kept and dropped as shares of what it read, and names the reasons beside the bar.
+
+    Stages that dropped nothing are left out.
+
+    Args:
+        table_path: accounting.csv.
+        plot_path: PNG to write.
+    """
+    by_stage: dict[str, dict[str, int]] = {}
+    for row in _read_rows(table_path):
+        by_stage.setdefault(f"{row['stage']} ({row['unit']})", {})[row["reason"]] = int(row["count"])
+    stages = {stage: counts for stage, counts in by_stage.items() if counts[KEPT] < counts[READ]}
+    plt = _pyplot()
+    figure, ax = plt.subplots(figsize=(12, 1.3 + 0.42 * len(stages)))
+    for y, counts in enumerate(stages.values()):
+        dropped = sorted((r for r in counts if r not in (READ, KEPT)), key=lambda reason: -counts[reason])
+        left = 0.0
+        for i, reason in enumerate([KEPT, *dropped]):
+            share = 100.0 * counts[reason] / counts[READ]
+            colour = REASON_COLOURS[(i - 1) % len(REASON_COLOURS)] if i else KEPT_COLOUR
+            ax.barh(y, share, left=left, color=colour, height=0.7)
+            left += share
+        ax.text(1, y, f"{counts[KEPT]:,} of {counts[READ]:,} kept", va="center", color="white", fontsize=7.5)
+        words = textwrap.fill(", ".join(f"{reason} {counts[reason]:,}" for reason in dropped), REASONS_LENGTH)
+        ax.text(101, y, words, va="center", fontsize=7)
+    ax.set_yticks(range(len(stages)), list(stages), fontsize=8)
+    ax.set_ylim(len(stages) - 0.4, -0.6)
+    ax.set_xlim(0, 100)
+    ax.set_xlabel("% of what the stage read")
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.suptitle("What every stage kept (blue) and dropped, by reason", fontsize=11)
+    figure.tight_layout()
+    _save(figure, plot_path)
+
+
+def _read_rows(table_path: str) -> list[dict]:
+    """Reads a table for people.
+
+    Raises:
+        ValueError: it has no row.
+    """
+    with open(table_path, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    if not rows:
+        raise ValueError(f"{table_path} has no row: no query could be scored; see results/tables/accounting.csv")
+    return rows
 
 
 def plot_contact_sheet(sets_paths: list[str], images_path: str, sheet_path: str, cfg: str) -> None:

@@ -12,6 +12,18 @@ from crepebench.files import atomic_path
 ROWS_PER_GROUP = 50_000
 ROWS_PER_BATCH = 5_000
 
+
+def made_by(rule: str, version: int = 1) -> dict[str, str]:
+    """Returns what a table's file says of its origin.
+
+    Args:
+        rule: rule that writes the table.
+        version: to be raised when the columns stay and their meaning changes (for retrieval sets: other foils), so
+            that files of before and after are never mixed.
+    """
+    return {"rule": rule, "version": str(version)}
+
+
 IMAGES = pa.schema(
     [
         ("image_id", pa.int64()),
@@ -22,7 +34,8 @@ IMAGES = pa.schema(
         ("crc32", pa.int64()),  # checksum of the member, from the zip's directory
         ("coco_id", pa.int64()),
         ("flickr_id", pa.int64()),
-    ]
+    ],
+    metadata=made_by("build_visual_genome"),
 )
 OBJECTS = pa.schema(
     [
@@ -35,7 +48,8 @@ OBJECTS = pa.schema(
         ("y", pa.int64()),
         ("width", pa.int64()),
         ("height", pa.int64()),
-    ]
+    ],
+    metadata=made_by("build_visual_genome"),
 )
 RELATIONSHIPS = pa.schema(
     [
@@ -46,7 +60,8 @@ RELATIONSHIPS = pa.schema(
         ("object_id", pa.int64()),
         ("subject_name", pa.string()),
         ("object_name", pa.string()),
-    ]
+    ],
+    metadata=made_by("build_visual_genome"),
 )
 REGION_DESCRIPTIONS = pa.schema(
     [
@@ -57,7 +72,8 @@ REGION_DESCRIPTIONS = pa.schema(
         ("width", pa.int64()),
         ("height", pa.int64()),
         ("phrase", pa.string()),
-    ]
+    ],
+    metadata=made_by("build_visual_genome"),
 )
 REGIONS = pa.schema(
     [
@@ -73,7 +89,8 @@ REGIONS = pa.schema(
         ("height_raw", pa.int64()),
         ("caption", pa.string()),
         ("caption_raw", pa.string()),
-    ]
+    ],
+    metadata=made_by("filter_regions"),
 )
 ATOM = pa.struct(
     [
@@ -101,7 +118,8 @@ GRAPHS = pa.schema(
         ("atoms", pa.list_(ATOM)),
         ("compounds", pa.list_(COMPOUND)),
         ("n_atoms", pa.int64()),
-    ]
+    ],
+    metadata=made_by("parse_regions"),
 )
 VOCABULARY = pa.schema(
     [
@@ -109,14 +127,16 @@ VOCABULARY = pa.schema(
         ("count", pa.int64()),  # captions that hold it
         ("state", pa.string()),  # counted: every caption was parsed
         ("n_parsed", pa.int64()),  # captions parsed
-    ]
+    ],
+    metadata=made_by("parse_corpus"),
 )
 SPLITS = pa.schema(
     [
         ("region_id", pa.int64()),
         ("split", pa.string()),  # SC, UC, UA
         ("decided_by", pa.string()),  # first unseen atom or compound, "" for SC
-    ]
+    ],
+    metadata=made_by("build_splits"),
 )
 FOIL = pa.struct(
     [
@@ -143,7 +163,8 @@ RETRIEVAL_SETS = pa.schema(
         ("caption", pa.string()),
         ("caption_source", pa.string()),
         ("foils", pa.list_(FOIL)),
-    ]
+    ],
+    metadata=made_by("build_retrieval_sets"),
 )
 FEATURE_INDEX = pa.schema(
     [
@@ -152,7 +173,8 @@ FEATURE_INDEX = pa.schema(
         ("shard", pa.string()),  # file of the feature store; null where there is no feature
         ("row", pa.int64()),
         ("reason", pa.string()),  # why there is no feature, "" where there is one
-    ]
+    ],
+    metadata=made_by("extract_features"),
 )
 SCORES = pa.schema(
     [
@@ -162,7 +184,8 @@ SCORES = pa.schema(
         ("margin", pa.float64()),  # score of the truth less that of the best foil
         ("wins", pa.list_(pa.float64())),  # truth against each foil: 1 won, 0.5 tie, 0 lost
         ("reason", pa.string()),  # why it was not scored, "" where it was
-    ]
+    ],
+    metadata=made_by("score_retrieval_sets"),
 )
 
 
@@ -211,15 +234,24 @@ def read_table(path: str | Path, schema: pa.Schema, columns: list[str] | None = 
     """Reads a Parquet table of ours.
 
     Raises:
-        ValueError: the file has other columns or types than `schema`: it was written by another version.
+        ValueError: the file was written by another version of this workflow (other columns, types or `made_by`); says
+            what to run.
     """
     found = pq.read_schema(path)
-    if not found.equals(schema):
+    if not found.equals(schema) or _origin(found) != _origin(schema):
+        rule, version = _origin(schema)
         raise ValueError(
-            f"{path} was written by another version of this workflow (it has the columns {found.names}): "
-            "remove the file and run the same snakemake command again"
+            f"{path} was written by another version of this workflow: it has the columns {found.names} and version "
+            f"{_origin(found)[1]}, where {schema.names} and version {version} are expected. Give the same snakemake "
+            f"command again with --forcerun {rule}"
         )
     return pq.read_table(path, columns=columns)
+
+
+def _origin(schema: pa.Schema) -> tuple[str, str]:
+    """Returns rule and version of a table, "" where the file does not say."""
+    metadata = schema.metadata or {}
+    return metadata.get(b"rule", b"").decode(), metadata.get(b"version", b"").decode()
 
 
 def iterate_rows(

@@ -1,0 +1,187 @@
+"""Write a table for people once more: in Markdown, in LaTeX, and as a page that explains its columns.
+
+The explanations are those of docs/tables.md, so that they are written in one place. A table has one section there,
+headed `## <table>.csv: <title>`, with a row for each column or several columns together.
+"""
+
+import csv
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from crepebench.files import atomic_path
+
+SECTION = re.compile(r"^## (?P<table>\w+)\.csv: (?P<title>.+)$", re.MULTILINE)
+AS_ABOVE = "as above"
+LATEX_SPECIAL = {**{c: f"\\{c}" for c in "&%$#_{}"}, "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
+body {{ font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem; color: #222; }}
+h1 {{ font-size: 1.3rem; }} h2 {{ font-size: 1.05rem; margin-top: 2rem; }}
+.scroll {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; }}
+th, td {{ padding: .3rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }}
+th {{ border-bottom: 2px solid #888; }}
+td.number, th.number {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }}
+tr.first td {{ border-top: 2px solid #bbb; }}
+</style></head><body>
+<h1>{title}</h1>
+{body}
+</body></html>
+"""
+
+
+@dataclass
+class Explanation:
+    """What docs/tables.md says of a table.
+
+    Attributes:
+        title: one line.
+        columns: meaning and unit of each column.
+    """
+
+    title: str
+    columns: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def read_explanations(manual_path: str) -> dict[str, Explanation]:
+    """Reads docs/tables.md.
+
+    Returns:
+        The explanation of each table, by its name without suffix.
+    """
+    text = Path(manual_path).read_text(encoding="utf-8")
+    found = {}
+    heads = list(SECTION.finditer(text))
+    for head in heads:
+        body = text[head.end() :].split("\n## ")[0]
+        rows = body.partition("| column |")[2].partition("\n\n")[0].splitlines()[2:]
+        explanation = Explanation(head["title"])
+        for row in rows:
+            columns, meaning, unit = (f"{row}|".split("|")[i].strip() for i in (1, 2, 3))
+            explanation.columns |= {column.strip(): (meaning, unit) for column in columns.split(",")}
+        found[head["table"]] = explanation
+    return found
+
+
+def explain_columns(explanations: dict[str, Explanation], table: str, columns: Sequence[str]) -> dict:
+    """Returns meaning and unit of each column; what is "as above", or not said, is taken from an earlier table.
+
+    Raises:
+        ValueError: a column is explained nowhere, or the table has no section.
+    """
+    if table not in explanations:
+        raise ValueError(f"docs/tables.md has no section '## {table}.csv: ...'")
+    places = [explanations[table], *explanations.values()]
+    result = {}
+    for column in columns:
+        said = (place.columns[column] for place in places if column in place.columns)
+        result[column] = next((text for text in said if text[0] != AS_ABOVE), None)
+        if result[column] is None:
+            raise ValueError(f"docs/tables.md does not explain the column {column!r} of {table}.csv")
+    return result
+
+
+def numeric_columns(columns: Sequence[str], rows: Sequence[dict]) -> set[str]:
+    """Returns the columns whose every value is a number or empty, and some value is a number."""
+    return {
+        column
+        for column in columns
+        if any(row[column] for row in rows) and all(_is_number(row[column]) for row in rows if row[column])
+    }
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?\d+(\.\d+)?", text) is not None
+
+
+def markdown_table(columns: Sequence[str], rows: Sequence[dict]) -> str:
+    """Returns a table in GitHub's Markdown, numbers to the right."""
+    numeric = numeric_columns(columns, rows)
+    lines = [columns, ["---:" if column in numeric else "---" for column in columns]]
+    lines += [[row[column].replace("|", "\\|").replace("\n", " ") for column in columns] for row in rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def latex_table(columns: Sequence[str], rows: Sequence[dict]) -> str:
+    """Returns a tabular environment; it needs the package booktabs."""
+    numeric = numeric_columns(columns, rows)
+    head = "".join("r" if column in numeric else "l" for column in columns)
+    lines = [" & ".join(_latex(row[column]) for column in columns) + r" \\" for row in rows]
+    names = " & ".join(_latex(column) for column in columns) + r" \\"
+    return "\n".join(
+        [
+            "% \\usepackage{booktabs}",
+            f"\\begin{{tabular}}{{{head}}}",
+            "\\toprule",
+            names,
+            "\\midrule",
+            *lines,
+            "\\bottomrule",
+            "\\end{tabular}\n",
+        ]
+    )
+
+
+def _latex(text: str) -> str:
+    """Returns text with LaTeX's special characters escaped; a minus before a number is set as one."""
+    text = text.replace("\\", "\0")
+    text = "".join(LATEX_SPECIAL.get(character, character) for character in text).replace("\0", "\\textbackslash{}")
+    return f"${text}$" if re.fullmatch(r"-\d+(\.\d+)?", text) else text
+
+
+def html_table(columns: Sequence[str], rows: Sequence[dict]) -> str:
+    """Returns a table in HTML; a line parts groups of rows that share their first two columns, if there are any."""
+    numeric = numeric_columns(columns, rows)
+    kind = {column: ' class="number"' if column in numeric else "" for column in columns}
+    lines = ["<tr>" + "".join(f"<th{kind[column]}>{html.escape(column)}</th>" for column in columns) + "</tr>"]
+    groups = [tuple(row[column] for column in columns[:2]) for row in rows]
+    has_groups = len(set(groups)) < len(groups)
+    for i, row in enumerate(rows):
+        mark = ' class="first"' if has_groups and i and groups[i] != groups[i - 1] else ""
+        cells = "".join(f"<td{kind[column]}>{html.escape(row[column])}</td>" for column in columns)
+        lines.append(f"<tr{mark}>{cells}</tr>")
+    return '<div class="scroll"><table>\n' + "\n".join(lines) + "\n</table></div>"
+
+
+def html_page(title: str, columns: Sequence[str], rows: Sequence[dict], explained: dict) -> str:
+    """Returns a page with a table and the meaning of its columns; it needs no other file."""
+    legend = [
+        {"column": column, "meaning": re.sub(r"[`*]", "", meaning), "unit": unit}
+        for column, (meaning, unit) in explained.items()
+    ]
+    body = [html_table(columns, rows), "<h2>Columns</h2>", html_table(("column", "meaning", "unit"), legend)]
+    return PAGE.format(title=html.escape(title), body="\n".join(body))
+
+
+def write_table_twins(
+    table_path: str, manual_path: str, markdown_path: str, latex_path: str, page_path: str, table: str
+) -> None:
+    """Writes the twins of a table.
+
+    Args:
+        table_path: CSV with a head row.
+        manual_path: docs/tables.md.
+        markdown_path: Markdown to write.
+        latex_path: LaTeX to write.
+        page_path: HTML to write.
+        table: name of the table.
+
+    Raises:
+        ValueError: the manual does not explain the table or one of its columns.
+    """
+    with open(table_path, newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        columns, rows = list(reader.fieldnames or ()), list(reader)
+    explanations = read_explanations(manual_path)
+    explained = explain_columns(explanations, table, columns)
+    title = f"{table}.csv: {explanations[table].title}"
+    for path, text in (
+        (markdown_path, markdown_table(columns, rows)),
+        (latex_path, latex_table(columns, rows)),
+        (page_path, html_page(title, columns, rows, explained)),
+    ):
+        with atomic_path(path) as partial:
+            Path(partial).write_text(text, encoding="utf-8")
