@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
-.PHONY: help demo test lint check verify dag clean
+.PHONY: help demo plan report test lint check verify reruns dag clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -23,6 +23,12 @@ demo: $(VENV)/installed ## run the main job on the embedded icons world, then dr
 	@echo; cat results/tables/systematicity_gap.csv
 	@echo; echo "Tables: results/tables. Plots: results/plots."
 
+plan: $(VENV)/installed ## estimate jobs, time and disk before a run; ARGS="--configfile my.yaml" for one of yours
+	snakemake --cores all --quiet all --workflow-profile profiles/plain $(ARGS) -- plan
+
+report: $(VENV)/installed ## one page of all results: results/report.html
+	snakemake --report results/report.html
+
 test: $(VENV)/installed ## run the whole test suite
 	pytest tests
 
@@ -37,6 +43,9 @@ check: lint ## lint, and the unit tests
 
 verify: $(VENV)/installed ## the slow full-size checks, outside CI
 	pytest tests --run-slow
+
+reruns: $(VENV)/installed ## write docs/reruns.md again, from dry runs
+	pytest tests/workflow/test_reruns.py --write-docs -k page
 
 dag: $(VENV)/installed ## draw docs/dag.svg again (needs graphviz)
 	snakemake --rulegraph dot all 2>/dev/null | sed -n '/digraph/,$$p' \

@@ -10,6 +10,8 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/sources.smk"
+include: "workflow/rules/plan.smk"
 include: "workflow/rules/wordnet.smk"
 include: "workflow/rules/icons.smk"
 include: "workflow/rules/visual_genome.smk"

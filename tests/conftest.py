@@ -18,6 +18,7 @@ MARKERS = {
 
 def pytest_addoption(parser):
     parser.addoption("--run-slow", action="store_true", default=False, help="also run tests marked slow")
+    parser.addoption("--write-docs", action="store_true", default=False, help="write the pages that tests compare")
 
 
 def pytest_configure(config):

@@ -1,11 +1,22 @@
 import csv
+import hashlib
 import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import polars as pl
+import yaml
 
-from .conftest import ROOT, assert_ok, run_snakemake
+from .conftest import TINY, assert_ok, run_snakemake
 
-TABLES = ("systematicity.csv", "systematicity_gap.csv", "systematicity_by_kind.csv", "accounting.csv")
+TABLES = (
+    "systematicity.csv",
+    "systematicity_gap.csv",
+    "systematicity_gap_seeds.csv",
+    "systematicity_by_kind.csv",
+    "accounting.csv",
+)
 
 
 def read_csv(path):
@@ -20,20 +31,56 @@ def test_all_tables_and_pictures_are_made(tiny_run):
         assert (tiny_run / "results" / "plots" / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_second_run_has_nothing_to_do(tiny_run):
-    for arguments in (("--cores", "2"), ("--cores", "1"), ("--cores", "2", "results/tables/systematicity.csv")):
-        done = run_snakemake(tiny_run, "-n", *arguments)
-        assert_ok(done)
-        assert "Nothing to be done" in done.stdout + done.stderr
+def test_tables_do_not_depend_on_cores_shards_hash_seeds_or_folder(tiny_run, tmp_path):
+    overlay = yaml.safe_load(TINY.read_text(encoding="utf-8"))
+    for block, key in (("corpora", "shards"), ("graphs", "parts"), ("foils", "parts")):
+        overlay[block][key] = 5
+    (tmp_path / "shards.yaml").write_text(yaml.safe_dump(overlay), encoding="utf-8")
+
+    def run(name: str, overlay: Path, hash_seed: str) -> Path:
+        folder = tmp_path / name
+        targets = [f"results/tables/{table}" for table in TABLES]
+        assert_ok(run_snakemake(folder, *targets, "--cores", "1", overlay=overlay, env={"PYTHONHASHSEED": hash_seed}))
+        return folder
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(run, "one_core", TINY, "2"), pool.submit(run, "shards", tmp_path / "shards.yaml", "3")]
+        folders = [future.result() for future in runs]
+    for name in TABLES:
+        expected = (tiny_run / "results" / "tables" / name).read_bytes()
+        for folder in folders:
+            assert (folder / "results" / "tables" / name).read_bytes() == expected, (folder.name, name)
 
 
-def test_tables_are_the_same_bytes_in_another_folder_on_one_core(tiny_run, tmp_path):
-    environment = {"PYTHONHASHSEED": "123"}
-    assert_ok(run_snakemake(tmp_path, "--cores", "1", "results/tables/systematicity.csv", env=environment))
-    for name in TABLES[:3]:
-        assert (tmp_path / "results" / "tables" / name).read_bytes() == (
-            tiny_run / "results" / "tables" / name
-        ).read_bytes(), name
+def test_the_report_is_one_page_that_needs_no_network(tiny_run, checkout, tmp_path):
+    page = tmp_path / "report.html"
+    assert_ok(run_snakemake(tiny_run, "--report", str(page), root=checkout))
+    text = page.read_text(encoding="utf-8")
+    assert not re.findall(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?https?:""", text)
+    for content in ("plot: gap between unseen and seen", "contact sheet of retrieval sets", "table: accounting"):
+        assert content in text
+    assert "Does a vision-language model understand compositions" in text
+
+
+def test_every_table_has_its_twins(tiny_run):
+    for name in TABLES:
+        table = (tiny_run / "results" / "tables" / name).with_suffix(".md").read_text(encoding="utf-8")
+        assert table.count("\n") == len(read_csv(tiny_run / "results" / "tables" / name)) + 2
+        assert (tiny_run / "results" / "tables" / name).with_suffix(".tex").is_file()
+
+
+def test_the_run_is_recorded(tiny_run):
+    record = json.loads((tiny_run / "results" / "run.json").read_text(encoding="utf-8"))
+    assert record["config"]["icons"]["n_images"] == 80
+    assert record["seeds"]["models.seeds"] == [1]
+    assert record["packages"]["torch"]
+    assert set(record["models"]) == {f"mini_clip_{name}" for name in ("cc12m", "yfcc15m", "laion400m")}
+    rules = {row["rule"]: row for row in record["rules"]}
+    assert rules["extract_features"]["jobs"] == 3
+    assert rules["extract_features"]["seconds"] > 0
+    assert rules["extract_features"]["peak_memory_mb"] > 100
+    digest = hashlib.sha256((tiny_run / "results" / "tables" / "systematicity.csv").read_bytes()).hexdigest()
+    assert record["tables_sha256"]["systematicity.csv"] == digest
 
 
 def test_nothing_is_lost_without_a_reason(tiny_run):
@@ -100,14 +147,3 @@ def test_held_out_kinds_decide_unseen_atoms(tiny_run):
     holders = [row for row in graphs.iter_rows(named=True) if kinds & {atom["text"] for atom in row["atoms"]}]
     assert holders
     assert {split_of[row["region_id"]] for row in holders} == {"UA"}
-
-
-def test_a_changed_interval_re_runs_the_table_and_no_feature(tiny_run):
-    overlay = tiny_run / "evaluation.yaml"
-    tiny = (ROOT / "tests" / "data" / "tiny.yaml").read_text()
-    assert "n_resamples: 100\n" in tiny
-    overlay.write_text(tiny.replace("n_resamples: 100\n", "n_resamples: 200\n"))
-    done = run_snakemake(tiny_run, "-n", "--cores", "2", overlay=overlay)
-    assert_ok(done)
-    assert "tabulate_systematicity" in done.stdout
-    assert "extract_features" not in done.stdout

@@ -1,9 +1,7 @@
 """The checked config, wildcard constraints, and paths and params that depend on the config."""
 
 import json
-import os
 import sys
-from glob import glob
 from pathlib import Path
 
 from snakemake.utils import validate
@@ -15,8 +13,7 @@ RESOURCES = BASE / "resources"
 if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
-from crepebench import corpora, provenance, settings, visual_genome
-from crepebench.models import CONFIG_FILE, WEIGHTS_FILE
+from crepebench import provenance, settings
 from icons_world import settings as icons_settings
 
 validate(
@@ -82,38 +79,6 @@ def get_parts(n_parts):
     return [f"part-{part:05d}-of-{n_parts:05d}" for part in range(n_parts)]
 
 
-def get_visual_genome_file(name):
-    """Path of one of Visual Genome's files, wherever the config takes them from."""
-    source = config["visual_genome"]["source"]
-    folder = "results/icons/visual_genome" if source == "icons" else source
-    return f"{folder}/{name}"
-
-
-def get_annotation_files():
-    """Paths of the annotation zips, in the order of visual_genome.ANNOTATIONS."""
-    return [
-        get_visual_genome_file(f"{name}.json.zip") for name in visual_genome.ANNOTATIONS
-    ]
-
-
-def get_image_zips():
-    """Paths of the image zips."""
-    return [get_visual_genome_file(name) for name in visual_genome.IMAGE_ZIPS]
-
-
-def get_corpus_files(wildcards):
-    """Files of a corpus: made by the icons world, or the user's own."""
-    definition = settings.read_definition(config, "corpora", wildcards.corpus)
-    if definition["source"] == "icons":
-        return [f"results/icons/corpora/{wildcards.corpus}/captions"]
-    found = [
-        path
-        for pattern in definition["files"]
-        for path in sorted(glob(pattern)) or [pattern]
-    ]
-    return corpora.list_files(found) if all(map(os.path.exists, found)) else found
-
-
 def get_vocabulary_shards(wildcards):
     """Vocabularies of all shards of a corpus."""
     folder = f"results/vocabularies/shards/{wildcards.corpus}"
@@ -140,21 +105,6 @@ def get_retrieval_sets(family):
     """Retrieval sets of a family."""
     parts = get_parts(config["foils"]["parts"])
     return [f"results/retrieval_sets/{family}/{part}.parquet" for part in parts]
-
-
-def get_weights(wildcards):
-    """Files of a model's weights that a job needs; none where the config names a tag."""
-    definition = MODELS[wildcards.model]
-    if definition["source"] == "icons":
-        corpus = definition["training_data"][0]
-        folder = f"results/icons/models/{corpus}/seed_{definition['seed']}"
-        return [f"{folder}/{CONFIG_FILE}", f"{folder}/{WEIGHTS_FILE}"]
-    weights = Path(definition["weights"])
-    if weights.is_dir():
-        checkpoints = sorted(map(str, weights.glob("open_clip_*model.*")))
-        return [str(weights / CONFIG_FILE), *checkpoints]
-    is_file = weights.is_file() or weights.suffix or len(weights.parts) > 1
-    return [str(weights)] if is_file else []  # else a tag of open_clip
 
 
 def get_accounting_files():

@@ -1,0 +1,90 @@
+"""The annotations of five real images go through the workflow, with every row accounted for."""
+
+import shutil
+import zipfile
+
+import polars as pl
+import pytest
+import yaml
+
+from .conftest import TINY, assert_ok, run_snakemake
+from .test_tiny_run import read_csv
+
+ANNOTATIONS = ("objects", "attributes", "relationships", "region_descriptions")
+SETS = "results/retrieval_sets/systematicity/part-00000-of-00001"
+
+
+@pytest.fixture(scope="module")
+def real_run(tiny_run, checkout, shared_data, tmp_path_factory):
+    """Folder of a run on the real annotations, with the mini corpora and models of the tiny run, and its overlay."""
+    folder = tmp_path_factory.mktemp("real") / "run"
+    shutil.copytree(tiny_run, folder)
+    real = shared_data / "visual_genome_5_images"
+    (folder / "visual_genome").mkdir()
+    for name in ("image_data", *ANNOTATIONS):
+        source = real / f"{name}.json" if name == "image_data" else real / "v1.2" / f"{name}.json"
+        with zipfile.ZipFile(folder / "visual_genome" / f"{name}.json.zip", "w") as archive:
+            archive.write(source, f"{name}.json")
+    overlay = folder / "real.yaml"
+    config = yaml.safe_load(TINY.read_text(encoding="utf-8"))
+    overlay.write_text(yaml.safe_dump({**config, "visual_genome": {"source": "visual_genome"}}), encoding="utf-8")
+    splits = [f"results/splits/mini_{corpus}.parquet" for corpus in ("cc12m", "yfcc15m", "laion400m")]
+    assert_ok(run_snakemake(folder, f"{SETS}.parquet", *splits, "--cores", "2", overlay=overlay, root=checkout))
+    return folder, overlay
+
+
+def counts(path) -> dict[tuple[str, str], int]:
+    return {(row["unit"], row["reason"]): int(row["count"]) for row in read_csv(path)}
+
+
+def test_every_real_row_is_accounted_for(real_run):
+    results = real_run[0] / "results"
+    read = counts(results / "visual_genome" / "accounting.csv")
+    expected = {"image": 5, "object": 177, "relationship": 158, "region_description": 1278}
+    for unit, count in expected.items():
+        assert read[unit, "read"] == read[unit, "kept"] == count
+    regions, graphs, sets = (
+        counts(path)
+        for path in (
+            results / "regions" / "accounting.csv",
+            results / "graphs" / "accounting.csv",
+            real_run[0] / f"{SETS}.accounting.csv",
+        )
+    )
+    assert (regions["region", "read"], regions["region", "kept"]) == (1278, 193)
+    assert (graphs["region", "read"], graphs["region", "kept"]) == (193, 142)
+    assert sets == {
+        ("region", "read"): 142,
+        ("region", "atom_foils"): 68,
+        ("region", "comp_foils"): 48,
+        ("region", "kept"): 26,
+    }
+
+
+def test_real_regions_are_split_by_the_mini_vocabularies(real_run):
+    for corpus in ("cc12m", "yfcc15m", "laion400m"):
+        splits = pl.read_parquet(real_run[0] / "results" / "splits" / f"mini_{corpus}.parquet")
+        assert splits.height == 142
+        assert set(splits["split"]) <= {"SC", "UC", "UA"}
+        assert splits.filter((pl.col("split") != "SC") & (pl.col("decided_by") == "")).height == 0
+
+
+def test_real_captions_and_foils_are_clean(real_run):
+    sets = pl.read_parquet(real_run[0] / f"{SETS}.parquet")
+    assert sets.height == 3 * 26
+    for row in sets.iter_rows(named=True):
+        texts = [row["caption"], *(foil["text"] for foil in row["foils"])]
+        assert len(set(texts)) == len(texts)
+        assert all(text == " ".join(text.lower().split()) for text in texts)
+
+
+def test_the_feature_stage_says_which_images_are_missing_and_where_it_looked(real_run, checkout):
+    folder, overlay = real_run
+    index = "results/features/mini_clip_cc12m/systematicity.parquet"
+    done = run_snakemake(folder, index, "--cores", "1", overlay=overlay, root=checkout)
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert "image_missing: 26 crops of 4 images, ids [1, 2, 3, 4]" in said, said[-3000:]
+    assert "visual_genome/images.zip" in said
+    assert "visual_genome/images2.zip" in said
+    assert not (folder / index).exists()

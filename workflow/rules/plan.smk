@@ -1,0 +1,23 @@
+rule plan:
+    """Estimate jobs, time and disk of the configured run, and list missing files; make nothing."""
+    input:
+        costs=RESOURCES / "plan" / "costs.csv",
+        architectures=RESOURCES / "plan" / "architectures.csv",
+    log:
+        "results/logs/plan/plan.log",
+    conda:
+        "../../environment.yml"
+    params:
+        cfg=to_json(config),
+        sources=get_source_files(),
+        corpora={
+            corpus: get_corpus_paths(corpus) for corpus in config["corpora"]["use"]
+        },
+        snakefile=workflow.main_snakefile,
+        profile=str(BASE / "profiles" / "plain"),
+        n_cores=workflow.cores,
+        code=code_digest("plan.py"),
+    message:
+        "Planning the run"
+    script:
+        "../scripts/plan.py"

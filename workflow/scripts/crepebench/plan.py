@@ -1,0 +1,235 @@
+"""Estimate jobs, time, disk and missing files of a configured run before it starts.
+
+Snakemake itself says which jobs would run. What they cost comes from committed tables: seconds and bytes per image or
+caption, measured or scaled as their notes say. The estimate is for CPUs and means to be right within a factor of two or
+three; it says so.
+"""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from crepebench.settings import ICONS, read_definition, read_models, used_models
+
+REAL = "visual_genome"
+PUBLISHED_IMAGES = 108_077
+"""Rows of Visual Genome's image_data."""
+PUBLISHED_CAPTIONS = {"cc12m": 12_400_000, "yfcc15m": 14_800_000, "laion400m": 413_000_000}
+"""Captions of the published corpora, for files that are not there yet."""
+SAMPLE_BYTES = 1_000_000
+"""Bytes of a text file from which its number of rows is estimated."""
+NO_COST = ("all", "plan")
+"""Rules that do no work."""
+JOB_COUNT = re.compile(r"^(\w+)\s+(\d+)$")
+
+
+def parse_job_counts(text: str) -> dict[str, int]:
+    """Reads the number of jobs of each rule from what a dry run prints; empty where nothing has to be done."""
+    lines = text.partition("Job stats:")[2].splitlines()
+    counts: dict[str, int] = {}
+    for line in lines:
+        found = JOB_COUNT.match(line.strip())
+        if found and found[1] == "total":
+            break
+        if found:
+            counts[found[1]] = int(found[2])
+    return counts
+
+
+def count_captions(path: str) -> int:
+    """Returns the rows of a caption file: exact for Parquet, else from its size and its first lines."""
+    import pyarrow.parquet as pq
+
+    if path.endswith(".parquet"):
+        return pq.read_metadata(path).num_rows
+    with open(path, "rb") as file:
+        sample = file.read(SAMPLE_BYTES)
+    n_lines = sample.count(b"\n")
+    return round(Path(path).stat().st_size * n_lines / len(sample)) if sample else 0
+
+
+def count_units(
+    config: Mapping, corpus_paths: Mapping[str, Sequence[str]], relative_costs: Mapping[str, float]
+) -> dict:
+    """Returns how many units of work a run holds, by unit.
+
+    Args:
+        config: the whole config.
+        corpus_paths: files of each used corpus; empty for one that is made here.
+        relative_costs: cost of an architecture's features, ViT-B-32 being 1.
+    """
+    icons = config["icons"]
+    n_images = icons["n_images"] if config["visual_genome"]["source"] == ICONS else PUBLISHED_IMAGES
+    n_captions = 0
+    for corpus, paths in corpus_paths.items():
+        definition = read_definition(config, "corpora", corpus)
+        if definition["source"] == ICONS:
+            n_captions += icons["n_captions"]
+        elif all(Path(path).is_file() for path in paths):
+            n_captions += sum(map(count_captions, paths))
+        else:
+            n_captions += PUBLISHED_CAPTIONS[definition["format"]]
+    models = read_models(config)
+    used = [models[name] for name in used_models(config)]
+    n_trained = sum(model["source"] == ICONS for model in used)
+    return {
+        "image": n_images,
+        "caption": n_captions,
+        "caption_epoch": icons["n_captions"] * icons["epochs"] * n_trained,
+        "image_model": n_images * sum(relative_costs.get(model.get("architecture", ""), 1.0) for model in used),
+        "model": len(used),
+    }
+
+
+def plan_rows(
+    to_run: Mapping[str, int], in_all: Mapping[str, int], costs: Mapping[str, dict], units: Mapping[str, float]
+) -> list[dict]:
+    """Returns jobs, CPU seconds and bytes of each rule that has jobs to run.
+
+    Args:
+        to_run: jobs to run now, by rule.
+        in_all: jobs of the whole workflow, by rule.
+        costs: rows of the cost table, by rule.
+        units: number of units, by unit.
+
+    Raises:
+        ValueError: the cost table lacks a rule.
+    """
+    rows = []
+    for rule, n_jobs in to_run.items():
+        if rule in NO_COST:
+            continue
+        if rule not in costs:
+            raise ValueError(f"the cost table has no row for the rule {rule!r}")
+        cost = costs[rule]
+        n_units = units[cost["unit"]] * n_jobs / max(in_all.get(rule, 0), n_jobs)
+        rows.append(
+            {
+                "rule": rule,
+                "jobs": n_jobs,
+                "seconds": n_jobs * float(cost["seconds_per_job"]) + n_units * float(cost["seconds_per_unit"]),
+                "bytes": n_units * float(cost["bytes_per_unit"]),
+                "basis": cost["source"],
+            }
+        )
+    return rows
+
+
+def plan_text(rows: Sequence[dict], missing: Sequence[str], n_cores: int) -> str:
+    """Returns the plan as text for a terminal."""
+    if not rows:
+        return "Nothing has to be done: every table and picture is there and up to date.\n"
+    lines = [f"{'rule':<28}{'jobs':>6}{'CPU time':>12}{'disk':>10}  basis"]
+    lines += [
+        f"{row['rule']:<28}{row['jobs']:>6}{format_seconds(row['seconds']):>12}{format_bytes(row['bytes']):>10}  "
+        + row["basis"]
+        for row in rows
+    ]
+    seconds = sum(row["seconds"] for row in rows)
+    longest = max(row["seconds"] / row["jobs"] for row in rows)
+    n_jobs, n_bytes = (sum(row[key] for row in rows) for key in ("jobs", "bytes"))
+    lines.append(f"{'total':<28}{n_jobs:>6}{format_seconds(seconds):>12}{format_bytes(n_bytes):>10}")
+    wall = format_seconds(max(seconds / n_cores, longest))
+    lines.append(
+        f"\nOn {n_cores} cores: {wall} or more. These are estimates for CPUs: expect a factor of two either way,"
+    )
+    lines.append("and much less time for extract_features on a GPU.")
+    if missing:
+        lines.append(f"\nFiles that are not there yet and that the run cannot make ({len(missing)}):")
+        lines += [f"  {path}" for path in missing]
+    return "\n".join(lines) + "\n"
+
+
+def format_seconds(seconds: float) -> str:
+    """Returns a duration in the unit that suits it."""
+    for limit, size, unit in ((90, 1, "s"), (5400, 60, "min"), (172_800, 3600, "h"), (float("inf"), 86_400, "days")):
+        if seconds < limit:
+            return f"{seconds / size:.3g} {unit}"
+    raise ValueError(f"no duration: {seconds}")
+
+
+def format_bytes(n_bytes: float) -> str:
+    """Returns a size in MB, GB or TB (powers of ten)."""
+    for limit, size, unit in ((1e9, 1e6, "MB"), (1e12, 1e9, "GB"), (float("inf"), 1e12, "TB")):
+        if n_bytes < limit:
+            return f"{n_bytes / size:.3g} {unit}"
+    raise ValueError(f"no size: {n_bytes}")
+
+
+def read_rows(path: str, key: str, **wanted: str) -> dict[str, dict]:
+    """Reads the rows of a CSV by one column, only those that hold the wanted values."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if all(row[name] == value for name, value in wanted.items())]
+    return {row[key]: row for row in rows}
+
+
+def dry_run(snakefile: str, profile: str, folder: str, cfg: str, *options: str) -> dict[str, int]:
+    """Asks Snakemake how many jobs of each rule it would run.
+
+    Raises:
+        RuntimeError: it refuses; holds what it says.
+    """
+    with TemporaryDirectory() as temporary:
+        config_path = Path(temporary) / "config.json"
+        config_path.write_text(cfg, encoding="utf-8")
+        command = [sys.executable, "-m", "snakemake", "--snakefile", snakefile, "--directory", folder]
+        command += ["--workflow-profile", profile, "--configfile", str(config_path), "--dry-run", "--nolock"]
+        done = subprocess.run([*command, "--quiet", "rules", *options], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"snakemake cannot plan this run:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    return parse_job_counts(done.stdout + done.stderr)
+
+
+def count_jobs(snakefile: str, profile: str, cfg: str, missing: Sequence[str]) -> tuple[dict, dict]:
+    """Returns the jobs to run now and those of the whole workflow.
+
+    Where files are missing, nothing can have been made from them, and Snakemake would refuse to plan. So the jobs are
+    counted in an empty folder, with empty files of these names.
+    """
+    if not missing:
+        return dry_run(snakefile, profile, ".", cfg), dry_run(snakefile, profile, ".", cfg, "--forceall")
+    with TemporaryDirectory() as folder:
+        for path in missing:
+            stub = Path(folder) / path
+            stub.parent.mkdir(parents=True, exist_ok=True)
+            stub.touch()
+        found = dry_run(snakefile, profile, folder, cfg)
+    return found, found
+
+
+def show_plan(
+    source_paths: Sequence[str],
+    corpus_paths: Mapping[str, Sequence[str]],
+    costs_path: str,
+    architectures_path: str,
+    snakefile: str,
+    profile: str,
+    n_cores: int,
+    cfg: str,
+) -> None:
+    """Writes the plan of a run to standard output.
+
+    Args:
+        source_paths: files that the user brings.
+        corpus_paths: files of each used corpus.
+        costs_path: resources/plan/costs.csv.
+        architectures_path: resources/plan/architectures.csv.
+        snakefile: the Snakefile.
+        profile: folder of a profile that writes plain lines.
+        n_cores: cores of the run.
+        cfg: the whole config as JSON.
+    """
+    config = json.loads(cfg)
+    world = ICONS if config["visual_genome"]["source"] == ICONS else REAL
+    architectures = read_rows(architectures_path, "architecture")
+    relative_costs = {name: float(row["relative_cost"]) for name, row in architectures.items()}
+    units = count_units(config, corpus_paths, relative_costs)
+    missing = [path for path in source_paths if not Path(path).exists()]
+    to_run, in_all = count_jobs(snakefile, profile, cfg, missing)
+    costs = read_rows(costs_path, "rule", world=world)
+    sys.stdout.write(plan_text(plan_rows(to_run, in_all, costs, units), missing, n_cores))
