@@ -34,7 +34,7 @@ wildcard_constraints:
 
 
 def code_digest(script):
-    """Digest of a script and the modules of ours that it imports."""
+    """Digest of a script and the definitions of ours that it reaches."""
     return provenance.code_digest(str(SCRIPTS), script)
 
 
