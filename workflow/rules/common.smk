@@ -54,7 +54,7 @@ wildcard_constraints:
 
 
 def code_digest(script):
-    """Digest of a script and of what it reaches in our library."""
+    """Digest of a script and the definitions of ours that it reaches."""
     return provenance.code_digest(str(SCRIPTS), script)
 
 
