@@ -281,9 +281,16 @@ def test_own_explanation_of_a_table_comes_first():
     assert explain_columns(explanations, "gap", ("n",)) == {"n": ("pairs", "")}
 
 
-def test_column_without_an_explanation_is_named(manual):
-    with pytest.raises(ValueError, match=r"does not explain the column 'recal' of main\.csv"):
-        explain_columns(read_explanations(manual), "main", ("n", "recal"))
+@pytest.mark.parametrize("column", ["recal", "gap"], ids=["nowhere explained", "explained by a later table only"])
+def test_column_without_an_explanation_is_named(manual, column):
+    with pytest.raises(ValueError, match=rf"does not explain the column '{column}' of main\.csv"):
+        explain_columns(read_explanations(manual), "main", ("n", column))
+
+
+def test_as_above_without_an_earlier_table_is_no_explanation():
+    explanations = {"main": Explanation("", {"n": ("as above", "")}), "gap": Explanation("", {"n": ("pairs", "")})}
+    with pytest.raises(ValueError, match=r"does not explain the column 'n' of main\.csv"):
+        explain_columns(explanations, "main", ("n",))
 
 
 def test_table_without_a_section_is_named(manual):
