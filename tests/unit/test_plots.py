@@ -204,6 +204,16 @@ def test_legend_names_what_any_panel_shows(tmp_path, monkeypatch):
     assert sorted(labels) == ["random", "seen compounds", "unseen compounds"]
 
 
+@pytest.mark.parametrize("n_models", [1, 2])
+def test_legend_of_all_splits_fits_into_the_picture(tmp_path, figures, n_models):
+    splits = ("SC", "UC", "UA")
+    plot(tmp_path, "plot.png", [table_row(model=f"mini_{i}", split=split) for i in range(n_models) for split in splits])
+    (legend,) = figures[0].legends
+    figures[0].canvas.draw()
+    assert len(legend.get_texts()) == 4
+    assert 0 <= legend.get_window_extent().x0 < legend.get_window_extent().x1 <= figures[0].bbox.x1
+
+
 def test_equal_gaps_give_equal_pictures(tmp_path):
     rows = [gap_row(foil_type=foil_type) for foil_type in ("atom", "comp")]
     first, second = (plot_gap(tmp_path, name, rows) for name in ("1.png", "2.png"))

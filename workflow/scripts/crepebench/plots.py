@@ -53,7 +53,14 @@ def plot_systematicity(table_path: str, plot_path: str) -> None:
         handles, labels = ax.get_legend_handles_labels()
         by_label |= dict(zip(labels, handles, strict=True))
     figure.legend(
-        by_label.values(), by_label.keys(), loc="lower center", ncols=len(by_label), frameon=False, fontsize=9
+        by_label.values(),
+        by_label.keys(),
+        loc="lower center",
+        ncols=len(by_label),
+        frameon=False,
+        fontsize=8,  # with the narrow spaces, four entries fit below one panel
+        handlelength=1.2,
+        columnspacing=1.0,
     )
     figure.suptitle("Retrieval of the true caption: seen against unseen compounds", fontsize=11)
     figure.tight_layout(rect=(0, 0.3 / figure.get_figheight(), 1, 1))
