@@ -4,12 +4,22 @@ import zipfile
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
+from matplotlib.colors import to_hex
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from PIL import Image
 
-from crepebench.plots import plot_contact_sheet, plot_systematicity
+from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
+from crepebench.plots import (
+    KEPT_COLOUR,
+    plot_accounting,
+    plot_contact_sheet,
+    plot_systematicity,
+    plot_systematicity_gap,
+)
 from crepebench.schema import IMAGES, RETRIEVAL_SETS, write_table
-from crepebench.tables import SYSTEMATICITY_COLUMNS, write_csv
+from crepebench.tables import GAP_COLUMNS, SYSTEMATICITY_COLUMNS, write_csv
 
 
 def table_row(corpus="cc12m", model="mini", foil_type="atom", split="SC", recall=50.0):
@@ -23,6 +33,48 @@ def plot(folder, name, rows):
     write_csv(str(folder / "table.csv"), SYSTEMATICITY_COLUMNS, rows)
     plot_systematicity(str(folder / "table.csv"), str(folder / name))
     return folder / name
+
+
+def gap_row(corpus="cc12m", model="mini", foil_type="atom", gap=-5.0, low=-8.0, high=-1.0):
+    key = {"protocol": "paper", "training_corpus": corpus, "model": model, "foil_type": foil_type}
+    return {**key, "seen": 50.0, "unseen": 50.0 + gap, "gap": gap, "gap_low": low, "gap_high": high}
+
+
+def plot_gap(folder, name, rows):
+    write_csv(str(folder / "table.csv"), GAP_COLUMNS, rows)
+    plot_systematicity_gap(str(folder / "table.csv"), str(folder / name))
+    return folder / name
+
+
+def stage_rows(stage, unit="region", **counts):
+    return [{"stage": stage, "unit": unit, "reason": reason, "count": count} for reason, count in counts.items()]
+
+
+def plot_drops(folder, name, rows):
+    write_csv(str(folder / "table.csv"), ACCOUNTING_COLUMNS, rows)
+    plot_accounting(str(folder / "table.csv"), str(folder / name))
+    return folder / name
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """The figures that are drawn, in place of the files."""
+    found = []
+    monkeypatch.setattr("crepebench.plots._save", lambda figure, path: found.append(figure))
+    yield found
+    for figure in found:
+        pyplot.close(figure)
+
+
+def errorbars(ax):
+    """Returns value, low, high and line of each interval of a panel."""
+    (bars,) = [found for found in ax.containers if isinstance(found, ErrorbarContainer)]
+    points, _, (segments,) = bars
+    ends = [segment[:, 0] for segment in segments.get_segments()]
+    return [
+        (float(value), float(min(end)), float(max(end)), int(line))
+        for value, line, end in zip(points.get_xdata(), points.get_ydata(), ends, strict=True)
+    ]
 
 
 def pixels(path):
@@ -103,6 +155,21 @@ def test_every_corpus_and_model_has_a_panel(tmp_path, n_models):
     assert width == pytest.approx(120 * (1.2 + 3.6 * n_models), abs=2)
 
 
+@pytest.mark.parametrize(("n_models", "grid"), [(1, (1, 1)), (3, (1, 3)), (4, (2, 3)), (7, (3, 3))])
+def test_line_of_panels_holds_three(tmp_path, figures, n_models, grid):
+    plot(tmp_path, "plot.png", [table_row(model=f"mini_{i}") for i in range(n_models)])
+    axes = figures[0].axes
+    assert axes[0].get_gridspec().get_geometry() == grid
+    assert [ax.axison for ax in axes] == [i < n_models for i in range(grid[0] * grid[1])]
+
+
+def test_panels_follow_the_table(tmp_path, figures):
+    rows = [table_row(model=model, split=split) for split in ("SC", "UC") for model in ("b", "c", "a", "d")]
+    plot(tmp_path, "plot.png", rows)
+    titles = [ax.get_title() for ax in figures[0].axes if ax.axison]
+    assert titles == [f"{model}\non the splits of cc12m" for model in "bcad"]
+
+
 def test_split_that_is_missing_leaves_the_others(tmp_path):
     rows = [table_row(foil_type=foil_type, split="UC") for foil_type in ("atom", "comp", "combined")]
     picture = pixels(plot(tmp_path, "plot.png", rows))
@@ -110,9 +177,17 @@ def test_split_that_is_missing_leaves_the_others(tmp_path):
     assert not ((picture - (0x1B, 0x6C, 0xA8)) == 0).all(axis=2).any()
 
 
-def test_table_without_a_row_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"table\.csv has no row: no query could be scored"):
-        plot(tmp_path, "plot.png", [])
+@pytest.mark.parametrize(
+    ("draw", "reason"),
+    [
+        (plot, r"no query could be scored; see results/tables/accounting\.csv"),
+        (plot_gap, r"no model has scored queries in both SC and UC; see results/tables/systematicity\.csv"),
+        (plot_drops, "no stage counted anything"),
+    ],
+)
+def test_table_without_a_row_is_refused(tmp_path, draw, reason):
+    with pytest.raises(ValueError, match=rf"table\.csv has no row: {reason}$"):
+        draw(tmp_path, "plot.png", [])
     assert not (tmp_path / "plot.png").exists()
 
 
@@ -129,6 +204,117 @@ def test_legend_names_what_any_panel_shows(tmp_path, monkeypatch):
     plot(tmp_path, "plot.png", rows)
     (labels,) = legends
     assert sorted(labels) == ["random", "seen compounds", "unseen compounds"]
+
+
+@pytest.mark.parametrize("n_models", [1, 2])
+def test_legend_of_all_splits_fits_into_the_picture(tmp_path, figures, n_models):
+    splits = ("SC", "UC", "UA")
+    plot(tmp_path, "plot.png", [table_row(model=f"mini_{i}", split=split) for i in range(n_models) for split in splits])
+    (legend,) = figures[0].legends
+    figures[0].canvas.draw()
+    assert len(legend.get_texts()) == 4
+    assert 0 <= legend.get_window_extent().x0 < legend.get_window_extent().x1 <= figures[0].bbox.x1
+
+
+def test_equal_gaps_give_equal_pictures(tmp_path):
+    rows = [gap_row(foil_type=foil_type) for foil_type in ("atom", "comp")]
+    first, second = (plot_gap(tmp_path, name, rows) for name in ("1.png", "2.png"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_picture_of_gaps_grows_with_models_and_foil_types(tmp_path):
+    rows = [gap_row(model=f"mini_{i}", foil_type=foil_type) for i in range(5) for foil_type in ("atom", "comp")]
+    height, width, _ = pixels(plot_gap(tmp_path, "plot.png", rows)).shape
+    assert (width, height) == (
+        pytest.approx(120 * (2.6 + 2 * 2.9), abs=2),
+        pytest.approx(120 * (1.5 + 5 * 0.34), abs=2),
+    )
+
+
+def test_gap_has_its_interval_on_the_line_of_its_model(tmp_path, figures):
+    rows = [gap_row(model="a"), gap_row(model="b", gap=2.0, low=-1.5, high=4.0)]
+    plot_gap(tmp_path, "plot.png", rows)
+    (ax,) = figures[0].axes
+    assert errorbars(ax) == [(-5.0, -8.0, -1.0, 0), (2.0, -1.5, 4.0, 1)]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a\n(cc12m)", "b\n(cc12m)"]
+
+
+def test_first_model_is_at_the_top(tmp_path, figures):
+    plot_gap(tmp_path, "plot.png", [gap_row(model="a"), gap_row(model="b")])
+    bottom, top = figures[0].axes[0].get_ylim()
+    assert top < 0 < 1 < bottom
+
+
+def test_model_without_a_foil_type_leaves_its_line_empty(tmp_path, figures):
+    rows = [gap_row(model="a"), gap_row(model="a", foil_type="comp"), gap_row(model="b", foil_type="comp")]
+    plot_gap(tmp_path, "plot.png", rows)
+    assert {ax.get_title(): [line for *_, line in errorbars(ax)] for ax in figures[0].axes} == {
+        "atom": [0],
+        "comp": [0, 1],
+    }
+
+
+def test_same_model_on_two_corpora_has_two_lines(tmp_path, figures):
+    plot_gap(tmp_path, "plot.png", [gap_row("cc12m"), gap_row("yfcc15m", gap=0.0, high=2.0)])
+    assert [line for *_, line in errorbars(figures[0].axes[0])] == [0, 1]
+
+
+def test_equal_drops_give_equal_pictures(tmp_path):
+    rows = stage_rows("regions", read=1000, area=300, aspect=100, kept=600)
+    first, second = (plot_drops(tmp_path, name, rows) for name in ("1.png", "2.png"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("n_stages", [1, 6])
+def test_picture_of_drops_grows_with_the_stages(tmp_path, n_stages):
+    rows = [row for i in range(n_stages) for row in stage_rows(f"stage_{i}", read=2, area=1, kept=1)]
+    height, width, _ = pixels(plot_drops(tmp_path, "plot.png", rows)).shape
+    assert (width, height) == (1440, pytest.approx(120 * (1.3 + 0.42 * n_stages), abs=2))
+
+
+def test_stages_that_dropped_nothing_are_left_out(tmp_path, figures):
+    rows = [
+        *stage_rows("splits/cc12m", "region_SC", read=9, kept=9),
+        *stage_rows("regions", read=9, area=1, kept=8),
+        *stage_rows("features/mini", "text", read=0, kept=0),
+        *stage_rows("features/mini", "crop", read=3, image_missing=3, kept=0),
+    ]
+    plot_drops(tmp_path, "plot.png", rows)
+    labels = [label.get_text() for label in figures[0].axes[0].get_yticklabels()]
+    assert labels == ["regions (region)", "features/mini (crop)"]
+
+
+def test_bar_is_what_was_kept_and_then_the_drops_by_size(tmp_path, figures):
+    plot_drops(tmp_path, "plot.png", stage_rows("regions", read=1000, area=100, aspect=300, kept=600))
+    bars = [(bar.get_x(), bar.get_width()) for bar in figures[0].axes[0].patches]
+    assert bars == [(0.0, 60.0), (60.0, 30.0), (90.0, 10.0)]
+
+
+def test_only_what_was_kept_is_blue(tmp_path, figures):
+    reasons = {f"reason_{i}": 1 for i in range(20)}
+    plot_drops(tmp_path, "plot.png", stage_rows("regions", read=25, **reasons, kept=5))
+    blue = [to_hex(bar.get_facecolor()) == KEPT_COLOUR for bar in figures[0].axes[0].patches]
+    assert blue == [True] + [False] * 20
+
+
+def test_counts_and_reasons_stand_beside_the_bar(tmp_path, figures):
+    plot_drops(tmp_path, "plot.png", stage_rows("regions", read=4000, area=1000, aspect=1500, kept=1500))
+    texts = [text.get_text() for text in figures[0].axes[0].texts]
+    assert texts == ["1,500 of 4,000 kept", "aspect 1,500, area 1,000"]
+
+
+def test_reasons_of_a_stage_stay_within_the_picture(tmp_path, figures):
+    names = "region_id_repeated image_unknown caption_empty box_outside_image area image_share aspect".split()
+    counts = dict.fromkeys(names, 1_234_567)
+    plot_drops(tmp_path, "plot.png", stage_rows("regions", read=8 * 1_234_567, **counts, kept=1_234_567))
+    figures[0].canvas.draw()
+    ends = [text.get_window_extent().x1 for text in figures[0].axes[0].texts]
+    assert max(ends) <= figures[0].bbox.x1
+
+
+def test_run_that_dropped_nothing_has_a_picture(tmp_path):
+    with Image.open(plot_drops(tmp_path, "plot.png", stage_rows("regions", read=9, kept=9))) as picture:
+        assert picture.format == "PNG"
 
 
 def test_equal_sets_give_equal_sheets(sheet):

@@ -33,7 +33,7 @@ def plot_systematicity(table_path: str, plot_path: str) -> None:
         table_path: systematicity.csv.
         plot_path: PNG to write.
     """
-    rows = _read_rows(table_path)
+    rows = _read_rows(table_path, "no query could be scored; see results/tables/accounting.csv")
     panels = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
     n_columns = min(len(panels), PANELS_PER_LINE)
     n_lines = -(-len(panels) // n_columns)
@@ -53,7 +53,14 @@ def plot_systematicity(table_path: str, plot_path: str) -> None:
         handles, labels = ax.get_legend_handles_labels()
         by_label |= dict(zip(labels, handles, strict=True))
     figure.legend(
-        by_label.values(), by_label.keys(), loc="lower center", ncols=len(by_label), frameon=False, fontsize=9
+        by_label.values(),
+        by_label.keys(),
+        loc="lower center",
+        ncols=len(by_label),
+        frameon=False,
+        fontsize=8,  # with the narrow spaces, four entries fit below one panel
+        handlelength=1.2,
+        columnspacing=1.0,
     )
     figure.suptitle("Retrieval of the true caption: seen against unseen compounds", fontsize=11)
     figure.tight_layout(rect=(0, 0.3 / figure.get_figheight(), 1, 1))
@@ -89,7 +96,8 @@ def plot_systematicity_gap(table_path: str, plot_path: str) -> None:
         table_path: systematicity_gap.csv.
         plot_path: PNG to write.
     """
-    rows = _read_rows(table_path)
+    reason = "no model has scored queries in both SC and UC; see results/tables/systematicity.csv"
+    rows = _read_rows(table_path, reason)
     models = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
     foil_types = list(dict.fromkeys(row["foil_type"] for row in rows))
     plt = _pyplot()
@@ -122,7 +130,7 @@ def plot_accounting(table_path: str, plot_path: str) -> None:
         plot_path: PNG to write.
     """
     by_stage: dict[str, dict[str, int]] = {}
-    for row in _read_rows(table_path):
+    for row in _read_rows(table_path, "no stage counted anything"):
         by_stage.setdefault(f"{row['stage']} ({row['unit']})", {})[row["reason"]] = int(row["count"])
     stages = {stage: counts for stage, counts in by_stage.items() if counts[KEPT] < counts[READ]}
     plt = _pyplot()
@@ -148,8 +156,12 @@ def plot_accounting(table_path: str, plot_path: str) -> None:
     _save(figure, plot_path)
 
 
-def _read_rows(table_path: str) -> list[dict]:
+def _read_rows(table_path: str, reason: str) -> list[dict]:
     """Reads a table for people.
+
+    Args:
+        table_path: table to read.
+        reason: why it may have no row.
 
     Raises:
         ValueError: it has no row.
@@ -157,7 +169,7 @@ def _read_rows(table_path: str) -> list[dict]:
     with open(table_path, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     if not rows:
-        raise ValueError(f"{table_path} has no row: no query could be scored; see results/tables/accounting.csv")
+        raise ValueError(f"{table_path} has no row: {reason}")
     return rows
 
 

@@ -70,11 +70,12 @@ def explain_columns(explanations: dict[str, Explanation], table: str, columns: S
     """Returns meaning and unit of each column; what is "as above", or not said, is taken from an earlier table.
 
     Raises:
-        ValueError: a column is explained nowhere, or the table has no section.
+        ValueError: neither the table nor an earlier one explains a column, or the table has no section.
     """
     if table not in explanations:
         raise ValueError(f"docs/tables.md has no section '## {table}.csv: ...'")
-    places = [explanations[table], *explanations.values()]
+    names = list(explanations)
+    places = [explanations[name] for name in (table, *names[: names.index(table)])]
     result = {}
     for column in columns:
         said = (place.columns[column] for place in places if column in place.columns)
