@@ -8,7 +8,6 @@ every column.
 import csv
 import hashlib
 import json
-import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -20,8 +19,6 @@ from crepebench.files import atomic_path
 from crepebench.retrieval_sets import FOIL_TYPES
 from crepebench.schema import RETRIEVAL_SETS, SCORES, SPLITS, read_table
 from crepebench.splits import ALL_SPLITS, SC, UC
-
-logger = logging.getLogger(__name__)
 
 KEY_COLUMNS = ("protocol", "training_corpus", "model", "foil_type")
 SYSTEMATICITY_COLUMNS = (
