@@ -303,10 +303,12 @@ def test_counts_and_reasons_stand_beside_the_bar(tmp_path, figures):
     assert texts == ["1,500 of 4,000 kept", "aspect 1,500, area 1,000"]
 
 
-def test_reasons_of_a_stage_stay_within_the_picture(tmp_path, figures):
+def test_many_reasons_take_several_lines_within_the_picture(tmp_path, figures):
     names = "region_id_repeated image_unknown caption_empty box_outside_image area image_share aspect".split()
     counts = dict.fromkeys(names, 1_234_567)
     plot_drops(tmp_path, "plot.png", stage_rows("regions", read=8 * 1_234_567, **counts, kept=1_234_567))
+    _, reasons = figures[0].axes[0].texts
+    assert 1 < len(reasons.get_text().splitlines()) < 4
     figures[0].canvas.draw()
     ends = [text.get_window_extent().x1 for text in figures[0].axes[0].texts]
     assert max(ends) <= figures[0].bbox.x1

@@ -167,7 +167,7 @@ def test_latex_escapes_special_characters_once(text, cell):
 
 @pytest.mark.parametrize(
     ("text", "cell"),
-    [("-3.10", "$-3.10$"), ("-7", "$-7$"), ("3.10", "3.10"), ("a-b", "a-b"), ("2026-01-02", "2026-01-02"), ("-", "-")],
+    [("-3.10", "$-3.10$"), ("-7", "$-7$"), ("3.10", "3.10"), ("a-b", "a-b"), ("-3 to -1", "-3 to -1"), ("-", "-")],
 )
 def test_latex_sets_the_minus_of_a_number_and_no_other_dash(text, cell):
     assert rf"{cell} \\" in latex_table(("value",), column_of([text])).splitlines()
@@ -252,6 +252,12 @@ def test_explanations_are_read_by_table_and_column(manual):
         ),
         "counts": Explanation("what was dropped", {"reason": ("why", "")}),
     }
+
+
+def test_section_without_a_table_explains_no_column(tmp_path):
+    path = tmp_path / "tables.md"
+    path.write_text("## a.csv: to come\nA text.\n\n## b.csv: here\n| column | meaning |\n|---|---|\n| n | queries |\n")
+    assert [len(explanation.columns) for explanation in read_explanations(str(path)).values()] == [0, 1]
 
 
 def test_columns_are_explained_in_the_order_of_the_table(manual):
