@@ -36,7 +36,7 @@ STAGES = {
     "retrieval sets": ["build_retrieval_sets"],
     "features": ["extract_features"],
     "scores": ["score_retrieval_sets"],
-    "tables": ["tabulate_systematicity", "tabulate_accounting", "write_table_twins"],
+    "tables": ["tabulate_systematicity", "tabulate_accounting", "write_table_formats"],
     "plots": ["plot_systematicity", "plot_systematicity_gap", "plot_accounting", "plot_contact_sheet"],
     "run record": ["write_run_record"],
 }

@@ -62,7 +62,7 @@ def test_the_report_is_one_page_that_needs_no_network(tiny_run, checkout, tmp_pa
     assert "Does a vision-language model understand compositions" in text
 
 
-def test_every_table_has_its_twins(tiny_run):
+def test_every_table_has_its_other_formats(tiny_run):
     for name in TABLES:
         table = (tiny_run / "results" / "tables" / name).with_suffix(".md").read_text(encoding="utf-8")
         assert table.count("\n") == len(read_csv(tiny_run / "results" / "tables" / name)) + 2

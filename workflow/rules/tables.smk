@@ -51,7 +51,7 @@ rule tabulate_accounting:
         "../scripts/tabulate_accounting.py"
 
 
-rule write_table_twins:
+rule write_table_formats:
     """Write a table in Markdown, in LaTeX, and as a page that explains its columns."""
     input:
         table="results/tables/{table}.csv",
@@ -66,14 +66,14 @@ rule write_table_twins:
             labels={"content": "table: {table}"},
         ),
     log:
-        "results/logs/write_table_twins/{table}.log",
+        "results/logs/write_table_formats/{table}.log",
     benchmark:
-        "results/benchmarks/write_table_twins/{table}.tsv"
+        "results/benchmarks/write_table_formats/{table}.tsv"
     conda:
         "../../environment.yml"
     params:
-        code=code_digest("write_table_twins.py"),
+        code=code_digest("write_table_formats.py"),
     message:
         "Writing {wildcards.table} in Markdown, LaTeX and HTML"
     script:
-        "../scripts/write_table_twins.py"
+        "../scripts/write_table_formats.py"

@@ -4,6 +4,7 @@ import csv
 import json
 import textwrap
 import zipfile
+from itertools import islice
 
 import numpy as np
 
@@ -33,7 +34,10 @@ def plot_systematicity(table_path: str, plot_path: str) -> None:
         table_path: systematicity.csv.
         plot_path: PNG to write.
     """
-    rows = _read_rows(table_path, "no query could be scored; see results/tables/accounting.csv")
+    rows = _read_rows(table_path)
+    if not rows:
+        _draw_note("No query could be scored: see results/tables/accounting.csv.", plot_path)
+        return
     panels = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
     n_columns = min(len(panels), PANELS_PER_LINE)
     n_lines = -(-len(panels) // n_columns)
@@ -96,8 +100,10 @@ def plot_systematicity_gap(table_path: str, plot_path: str) -> None:
         table_path: systematicity_gap.csv.
         plot_path: PNG to write.
     """
-    reason = "no model has scored queries in both SC and UC; see results/tables/systematicity.csv"
-    rows = _read_rows(table_path, reason)
+    rows = _read_rows(table_path)
+    if not rows:
+        _draw_note("No model has scored queries in both SC and UC: see results/tables/systematicity.csv.", plot_path)
+        return
     models = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
     foil_types = list(dict.fromkeys(row["foil_type"] for row in rows))
     plt = _pyplot()
@@ -130,9 +136,12 @@ def plot_accounting(table_path: str, plot_path: str) -> None:
         plot_path: PNG to write.
     """
     by_stage: dict[str, dict[str, int]] = {}
-    for row in _read_rows(table_path, "no stage counted anything"):
+    for row in _read_rows(table_path):
         by_stage.setdefault(f"{row['stage']} ({row['unit']})", {})[row["reason"]] = int(row["count"])
     stages = {stage: counts for stage, counts in by_stage.items() if counts[KEPT] < counts[READ]}
+    if not stages:
+        _draw_note("No stage dropped anything.", plot_path)
+        return
     plt = _pyplot()
     figure, ax = plt.subplots(figsize=(12, 1.3 + 0.42 * len(stages)))
     for y, counts in enumerate(stages.values()):
@@ -156,21 +165,18 @@ def plot_accounting(table_path: str, plot_path: str) -> None:
     _save(figure, plot_path)
 
 
-def _read_rows(table_path: str, reason: str) -> list[dict]:
-    """Reads a table for people.
-
-    Args:
-        table_path: table to read.
-        reason: why it may have no row.
-
-    Raises:
-        ValueError: it has no row.
-    """
+def _read_rows(table_path: str) -> list[dict]:
+    """Reads a table for people."""
     with open(table_path, newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    if not rows:
-        raise ValueError(f"{table_path} has no row: {reason}")
-    return rows
+        return list(csv.DictReader(file))
+
+
+def _draw_note(note: str, plot_path: str) -> None:
+    """Draws a picture that says why there is nothing to draw, so that the run and its report are complete."""
+    plt = _pyplot()
+    figure = plt.figure(figsize=(8, 1.5))
+    figure.text(0.5, 0.5, note, ha="center", va="center", fontsize=10)
+    _save(figure, plot_path)
 
 
 def plot_contact_sheet(sets_paths: list[str], images_path: str, sheet_path: str, cfg: str) -> None:
@@ -191,7 +197,7 @@ def plot_contact_sheet(sets_paths: list[str], images_path: str, sheet_path: str,
     for foil_type, n_wanted in (("atom", n_sets - n_sets // 2), ("comp", n_sets // 2)):
         pool = [row for row in rows if row["foil_type"] == foil_type]
         drawable = ((row, _crop(row, images)) for row in (pool[i] for i in rng.permutation(len(pool))))
-        chosen += _first(((row, crop) for row, crop in drawable if crop is not None), n_wanted)
+        chosen += islice(((row, crop) for row, crop in drawable if crop is not None), n_wanted)
     plt = _pyplot()
     n_columns = 3
     n_lines = -(-len(chosen) // n_columns) or 1
@@ -233,10 +239,6 @@ def _crop(row: dict, images: dict[int, dict]):
     except IMAGE_ERRORS:
         return None
     return picture.crop((row["x"], row["y"], row["x"] + row["width"], row["y"] + row["height"]))
-
-
-def _first(items, n: int) -> list:
-    return [item for item, _ in zip(items, range(n), strict=False)]
 
 
 def _pyplot():

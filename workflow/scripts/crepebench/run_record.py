@@ -20,8 +20,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from crepebench.files import atomic_path
+from crepebench.pages import html_table, page
 from crepebench.provenance import code_digest
-from crepebench.twins import PAGE, html_table
 
 SHORTEST_SAMPLED = 1.0
 """Seconds; the memory of shorter jobs is not known."""
@@ -170,7 +170,7 @@ def record_page(record: dict) -> str:
         ("Config", f"<pre>{html.escape(json.dumps(record['config'], indent=2))}</pre>"),
     ]
     body = "\n".join(f"<h2>{title}</h2>\n{content}" for title, content in sections)
-    return PAGE.format(title="What this run rests on", body=body)
+    return page("What this run rests on", body)
 
 
 def _pairs(values: dict, columns: tuple[str, str] = ("what", "value")) -> str:

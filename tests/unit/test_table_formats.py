@@ -5,18 +5,17 @@ from xml.etree import ElementTree
 import pytest
 
 from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
-from crepebench.tables import BY_KIND_COLUMNS, GAP_COLUMNS, GAP_SEEDS_COLUMNS, SYSTEMATICITY_COLUMNS
-from crepebench.twins import (
+from crepebench.pages import html_table, numeric_columns
+from crepebench.table_formats import (
     Explanation,
     explain_columns,
     html_page,
-    html_table,
     latex_table,
     markdown_table,
-    numeric_columns,
     read_explanations,
-    write_table_twins,
+    write_table_formats,
 )
+from crepebench.tables import BY_KIND_COLUMNS, GAP_COLUMNS, GAP_SEEDS_COLUMNS, SYSTEMATICITY_COLUMNS
 from icons_world.control import COLUMNS as CONTROL_COLUMNS
 
 TABLES = {
@@ -27,7 +26,7 @@ TABLES = {
     "icons_control": CONTROL_COLUMNS,
     "accounting": ACCOUNTING_COLUMNS,
 }
-TWINS = ("twin.md", "twin.tex", "twin.html")
+FORMATS = ("twin.md", "twin.tex", "twin.html")
 COLUMNS = ("model", "gap", "n_images")
 ROWS = [
     {"model": "mini", "gap": "-3.10", "n_images": "12"},
@@ -323,7 +322,7 @@ def test_manual_explains_no_column_that_a_table_lacks(repository, table):
 
 
 class Twins:
-    """Writes the twins of a table of the small manual."""
+    """Writes the formats of a table of the small manual."""
 
     def __init__(self, folder, manual):
         self.folder, self.manual = folder, manual
@@ -331,31 +330,31 @@ class Twins:
     def write(self, columns, rows, table="gap"):
         with open(self.folder / "table.csv", "w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows([columns, *rows])
-        twins = [str(self.folder / name) for name in TWINS]
-        write_table_twins(str(self.folder / "table.csv"), self.manual, *twins, table)
+        formats = [str(self.folder / name) for name in FORMATS]
+        write_table_formats(str(self.folder / "table.csv"), self.manual, *formats, table)
 
     def read(self):
         """Returns the texts of the Markdown, the LaTeX and the page that are there."""
-        return [path.read_text(encoding="utf-8") for path in map(self.folder.joinpath, TWINS) if path.exists()]
+        return [path.read_text(encoding="utf-8") for path in map(self.folder.joinpath, FORMATS) if path.exists()]
 
 
 @pytest.fixture
-def twins(tmp_path, manual):
+def formats(tmp_path, manual):
     return Twins(tmp_path, manual)
 
 
-def test_all_twins_show_the_table(twins):
-    twins.write(("model", "gap"), [("mini, small", "-3.10"), ('"large"', "0.50")])
-    markdown, latex, page = twins.read()
+def test_all_twins_show_the_table(formats):
+    formats.write(("model", "gap"), [("mini, small", "-3.10"), ('"large"', "0.50")])
+    markdown, latex, page = formats.read()
     assert markdown.splitlines()[2:] == ["| mini, small | -3.10 |", '| "large" | 0.50 |']
     assert latex.splitlines()[5:7] == [r"mini, small & $-3.10$ \\", r'"large" & 0.50 \\']
     table = page.partition("</h1>")[2].partition("<h2>")[0]
     assert cells_of(table.strip()) == [["model", "gap"], ["mini, small", "-3.10"], ['"large"', "0.50"]]
 
 
-def test_page_has_title_and_meanings_of_the_manual(twins):
-    twins.write(("model", "gap"), [("mini", "-3.10")])
-    page = twins.read()[2]
+def test_page_has_title_and_meanings_of_the_manual(formats):
+    formats.write(("model", "gap"), [("mini", "-3.10")])
+    page = formats.read()[2]
     assert "<h1>gap.csv: seen against unseen</h1>" in page
     assert cells_of(page.partition("</h2>")[2].partition("</body>")[0].strip())[1:] == [
         ["model", "name in models.definitions", ""],
@@ -363,21 +362,21 @@ def test_page_has_title_and_meanings_of_the_manual(twins):
     ]
 
 
-def test_table_without_a_row_has_twins(twins):
-    twins.write(("model", "gap"), [])
-    markdown, latex, page = twins.read()
+def test_table_without_a_row_has_every_format(formats):
+    formats.write(("model", "gap"), [])
+    markdown, latex, page = formats.read()
     assert markdown == "| model | gap |\n| --- | --- |\n"
     assert r"model & gap \\" in latex
     assert "<th>gap</th>" in page
 
 
-def test_letters_beyond_ascii_survive(twins):
-    twins.write(("model", "gap"), [("café → 猫", "0.50")])
-    assert ["café → 猫" in text for text in twins.read()] == [True, True, True]
+def test_letters_beyond_ascii_survive(formats):
+    formats.write(("model", "gap"), [("café → 猫", "0.50")])
+    assert ["café → 猫" in text for text in formats.read()] == [True, True, True]
 
 
 @pytest.mark.parametrize(("table", "columns"), [("gap", ("model", "gab")), ("gaps", ("model", "gap"))])
-def test_table_that_is_not_explained_gets_no_twin(twins, table, columns):
+def test_table_that_is_not_explained_gets_no_format(formats, table, columns):
     with pytest.raises(ValueError, match=r"docs/tables\.md"):
-        twins.write(columns, [("mini", "-3.10")], table)
-    assert twins.read() == []
+        formats.write(columns, [("mini", "-3.10")], table)
+    assert formats.read() == []

@@ -5,32 +5,17 @@ headed `## <table>.csv: <title>`, with a row for each column or several columns 
 """
 
 import csv
-import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from crepebench.files import atomic_path
+from crepebench.pages import html_table, numeric_columns, page
 
 SECTION = re.compile(r"^## (?P<table>\w+)\.csv: (?P<title>.+)$", re.MULTILINE)
 AS_ABOVE = "as above"
 LATEX_SPECIAL = {**{c: f"\\{c}" for c in "&%$#_{}"}, "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
-body {{ font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem; color: #222; }}
-h1 {{ font-size: 1.3rem; }} h2 {{ font-size: 1.05rem; margin-top: 2rem; }}
-.scroll {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; }}
-th, td {{ padding: .3rem .7rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }}
-th {{ border-bottom: 2px solid #888; }}
-td.number, th.number {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }}
-tr.first td {{ border-top: 2px solid #bbb; }}
-</style></head><body>
-<h1>{title}</h1>
-{body}
-</body></html>
-"""
 
 
 @dataclass
@@ -85,19 +70,6 @@ def explain_columns(explanations: dict[str, Explanation], table: str, columns: S
     return result
 
 
-def numeric_columns(columns: Sequence[str], rows: Sequence[dict]) -> set[str]:
-    """Returns the columns whose every value is a number or empty, and some value is a number."""
-    return {
-        column
-        for column in columns
-        if any(row[column] for row in rows) and all(_is_number(row[column]) for row in rows if row[column])
-    }
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"-?\d+(\.\d+)?", text) is not None
-
-
 def markdown_table(columns: Sequence[str], rows: Sequence[dict]) -> str:
     """Returns a table in GitHub's Markdown, numbers to the right."""
     numeric = numeric_columns(columns, rows)
@@ -133,20 +105,6 @@ def _latex(text: str) -> str:
     return f"${text}$" if re.fullmatch(r"-\d+(\.\d+)?", text) else text
 
 
-def html_table(columns: Sequence[str], rows: Sequence[dict]) -> str:
-    """Returns a table in HTML; a line parts groups of rows that share their first two columns, if there are any."""
-    numeric = numeric_columns(columns, rows)
-    kind = {column: ' class="number"' if column in numeric else "" for column in columns}
-    lines = ["<tr>" + "".join(f"<th{kind[column]}>{html.escape(column)}</th>" for column in columns) + "</tr>"]
-    groups = [tuple(row[column] for column in columns[:2]) for row in rows]
-    has_groups = len(set(groups)) < len(groups)
-    for i, row in enumerate(rows):
-        mark = ' class="first"' if has_groups and i and groups[i] != groups[i - 1] else ""
-        cells = "".join(f"<td{kind[column]}>{html.escape(row[column])}</td>" for column in columns)
-        lines.append(f"<tr{mark}>{cells}</tr>")
-    return '<div class="scroll"><table>\n' + "\n".join(lines) + "\n</table></div>"
-
-
 def html_page(title: str, columns: Sequence[str], rows: Sequence[dict], explained: dict) -> str:
     """Returns a page with a table and the meaning of its columns; it needs no other file."""
     legend = [
@@ -154,13 +112,13 @@ def html_page(title: str, columns: Sequence[str], rows: Sequence[dict], explaine
         for column, (meaning, unit) in explained.items()
     ]
     body = [html_table(columns, rows), "<h2>Columns</h2>", html_table(("column", "meaning", "unit"), legend)]
-    return PAGE.format(title=html.escape(title), body="\n".join(body))
+    return page(title, "\n".join(body))
 
 
-def write_table_twins(
+def write_table_formats(
     table_path: str, manual_path: str, markdown_path: str, latex_path: str, page_path: str, table: str
 ) -> None:
-    """Writes the twins of a table.
+    """Writes a table in its other formats.
 
     Args:
         table_path: CSV with a head row.

@@ -1,11 +1,11 @@
-"""Write a table in Markdown, LaTeX and HTML: crepebench.twins.write_table_twins."""
+"""Write a table in Markdown, LaTeX and HTML: crepebench.table_formats.write_table_formats."""
 
 from crepebench.job import start_log
-from crepebench.twins import write_table_twins
+from crepebench.table_formats import write_table_formats
 
 if __name__ == "__main__":
     start_log(snakemake)
-    write_table_twins(
+    write_table_formats(
         table_path=snakemake.input.table,
         manual_path=snakemake.input.manual,
         markdown_path=snakemake.output.markdown,
