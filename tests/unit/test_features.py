@@ -6,20 +6,20 @@ import zipfile
 
 import numpy as np
 import pytest
+from filelock import FileLock, Timeout
 from PIL import Image
 
-from crepebench.feature_store import FeatureStore
-from crepebench.features import (
+from crepebench.feature_index import (
     collect_contents,
     crop_id,
     crop_key,
-    encode_texts,
-    extract_features,
+    describe_problems,
     identity_path,
     read_features,
-    read_image,
     text_id,
 )
+from crepebench.feature_store import DamagedShardError, FeatureStore
+from crepebench.features import encode_texts, extract_features, read_image
 from crepebench.schema import FEATURE_INDEX, IMAGES, RETRIEVAL_SETS, read_table, write_table
 
 SIZE = (64, 48)
@@ -117,6 +117,7 @@ class Stage:
         extract_features(
             [str(self.folder / "sets.parquet")],
             str(self.folder / "images.parquet"),
+            ["vg/images.zip", "vg/images2.zip"],
             self.index,
             str(self.folder / "accounting.csv"),
             [],
@@ -125,6 +126,10 @@ class Stage:
             json.dumps(cfg),
         )
         return read_features(self.index)
+
+    def shards(self):
+        """Files of the model's folder in the store, by name."""
+        return sorted((self.folder / "store" / "fake-1").iterdir())
 
     def counts(self):
         with open(self.folder / "accounting.csv", newline="") as file:
@@ -240,7 +245,8 @@ def test_truncated_jpeg_is_set_aside_and_counted(stage, archive):
 def test_file_that_is_no_image_is_set_aside(stage, tmp_path, data):
     with zipfile.ZipFile(tmp_path / "bad.zip", "w") as file:
         file.writestr("VG_100K/5.jpg", data)
-    _, _, reasons = stage.run([set_row(5, "a", ["b"])], images_of(tmp_path / "bad.zip", 5))
+        file.writestr("VG_100K/6.jpg", jpeg())
+    _, _, reasons = stage.run([set_row(5, "a", ["b"]), set_row(6, "a", ["b"])], images_of(tmp_path / "bad.zip", 5, 6))
     assert reasons == {crop_id(5, BOX): "image_unreadable"}
 
 
@@ -256,15 +262,18 @@ def test_image_whose_zip_member_is_damaged_is_set_aside(stage, tmp_path, method)
 
 
 def test_image_of_another_size_than_annotated_is_set_aside(stage, archive):
-    images = [image_row(1, archive, "VG_100K/1.jpg", size=(640, 480))]
-    _, _, reasons = stage.run([set_row(1, "a", ["b"])], images)
+    images = [image_row(1, archive, "VG_100K/1.jpg", size=(640, 480)), *images_of(archive, 2)]
+    _, _, reasons = stage.run([set_row(1, "a", ["b"]), set_row(2, "a", ["b"])], images)
     assert reasons == {crop_id(1, BOX): "image_size"}
 
 
 def test_image_of_too_many_pixels_is_set_aside(stage, archive, monkeypatch):
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
-    _, _, reasons = stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
-    assert reasons == {crop_id(1, BOX): "image_unreadable"}
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 4000)
+    with zipfile.ZipFile(archive, "a") as file:
+        file.writestr("VG_100K/7.jpg", jpeg(size=(100, 100)))
+    images = [image_row(7, archive, "VG_100K/7.jpg", size=(100, 100)), *images_of(archive, 1)]
+    _, _, reasons = stage.run([set_row(7, "a", ["b"]), set_row(1, "a", ["b"])], images)
+    assert reasons == {crop_id(7, BOX): "image_unreadable"}
 
 
 @pytest.mark.parametrize("mode", ["CMYK", "L", "RGB"])
@@ -306,7 +315,149 @@ def test_shards_split_texts_without_loss(tmp_path, monkeypatch):
 
 def test_missing_shard_is_named(stage, archive):
     stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
-    for path in (stage.folder / "store" / "fake-1").iterdir():
+    for path in stage.shards():
         path.unlink()
-    with pytest.raises(FileNotFoundError, match="is gone: run snakemake again with --forcerun extract_features"):
+    with pytest.raises(FileNotFoundError, match=r"is gone: .*`snakemake --forcerun extract_features`"):
         read_features(stage.index)
+
+
+@pytest.fixture
+def three_shards(stage, archive, monkeypatch):
+    """A function that runs a stage whose features lie in three shards: two of two texts each, one of a crop."""
+    monkeypatch.setattr("crepebench.features.TEXTS_PER_SHARD", 2)
+
+    def run(batch_size=2):
+        stage.encoder = FakeEncoder()
+        return stage.run([set_row(1, "a", ["bb", "ccc", "dddd"])], images_of(archive, 1), batch_size)
+
+    return run
+
+
+def place_of(stage, kind, id_):
+    """File of the shard that the index names for a text or crop."""
+    rows = read_table(stage.index, FEATURE_INDEX).to_pylist()
+    (shard,) = (row["shard"] for row in rows if (row["kind"], row["id"]) == (kind, id_))
+    return stage.folder / "store" / "fake-1" / f"{shard}.parquet"
+
+
+@pytest.mark.parametrize(
+    ("kind", "id_", "texts", "n_crops"),
+    [
+        ("text", text_id("a"), ["a", "bb"], 0),
+        ("text", text_id("ccc"), ["ccc", "dddd"], 0),
+        ("crop", "1:4,5,20,30", [], 1),
+    ],
+)
+def test_damaged_shard_is_rebuilt_alone(stage, three_shards, caplog, kind, id_, texts, n_crops):
+    caplog.set_level("INFO")
+    before = three_shards()
+    shards = stage.shards()
+    assert len(shards) == 3
+    path = place_of(stage, kind, id_)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DamagedShardError, match=f"{path.name} is damaged"):
+        read_features(stage.index)
+    after = three_shards()
+    assert (stage.encoder.texts, stage.encoder.n_images) == (texts, n_crops)
+    assert (after[0], after[2]) == (before[0], before[2])
+    assert np.array_equal(after[1], before[1])
+    assert stage.shards() == sorted([*shards, path.with_name(f"{path.name}.damaged")])
+    assert f"{path.name} is damaged (it cannot be read" in caplog.text
+    assert f"{len(texts)} texts and {n_crops} crops were encoded" in caplog.text
+
+
+def test_another_batch_size_encodes_nothing_and_says_so(stage, three_shards, caplog):
+    caplog.set_level("INFO")
+    before = three_shards(batch_size=2)
+    after = three_shards(batch_size=1)
+    assert stage.encoder.batches == []
+    assert np.array_equal(before[1], after[1])
+    assert "5 of 5 features are in the store" in caplog.text
+    assert "nothing was encoded: all features that can be made are in the store" in caplog.text
+
+
+def held(stage):
+    """Says whether the lock of the model's folder is held."""
+    try:
+        with FileLock(str(stage.folder / "store" / "fake-1.lock")).acquire(timeout=0):
+            return False
+    except Timeout:
+        return True
+
+
+def test_lock_is_held_while_the_index_is_written_but_not_while_encoding(stage, archive, monkeypatch):
+    found = {}
+
+    class WatchingEncoder(FakeEncoder):
+        def encode_texts(self, texts):
+            found["texts"] = held(stage)
+            return super().encode_texts(texts)
+
+        def encode_images(self, images):
+            found["images"] = held(stage)
+            return super().encode_images(images)
+
+    def watching_write(*arguments):
+        found["index"] = held(stage)
+        return write_table(*arguments)
+
+    (stage.folder / "store").mkdir()
+    stage.encoder = WatchingEncoder()
+    monkeypatch.setattr("crepebench.feature_index.write_table", watching_write)
+    stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
+    assert found == {"texts": False, "images": False, "index": True}
+
+
+def test_features_that_leave_the_store_while_others_are_encoded_are_encoded_again(stage, archive, caplog):
+    before = stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
+    shards = stage.shards()
+
+    class PruningEncoder(FakeEncoder):
+        def encode_texts(self, texts):
+            while shards:
+                shards.pop().unlink()
+            return super().encode_texts(texts)
+
+    stage.encoder = PruningEncoder()
+    row_of, matrix, _ = stage.run([set_row(1, "a", ["b", "c"])], images_of(archive, 1))
+    assert stage.encoder.texts == ["c", "a", "b"]
+    assert stage.encoder.n_images == 1
+    for key, row in before[0].items():
+        assert np.array_equal(matrix[row_of[key]], before[1][row])
+    assert "3 features have left the store meanwhile" in caplog.text
+
+
+def test_store_that_keeps_nothing_stops_the_job(stage, archive, monkeypatch):
+    monkeypatch.setattr(FeatureStore, "find", lambda self, keys: {})
+    with pytest.raises(OSError, match="has lost features 3 times"):
+        stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
+
+
+def test_report_names_reason_counts_and_first_ids_and_where_missing_images_were_searched():
+    problems = {(image_id, BOX): "image_missing" for image_id in range(30, 5, -1)}
+    problems |= {(6, (0, 0, 9, 9)): "image_missing", (3, BOX): "image_size", (2, BOX): "image_size"}
+    first = ", ".join(map(str, range(6, 26)))
+    assert describe_problems(problems, 99, ["vg/images.zip", "vg/images2.zip"]) == [
+        f"image_missing: 26 of 99 crops; 25 image(s): {first}, ...; "
+        "searched for <image_id>.jpg in vg/images.zip, vg/images2.zip",
+        "image_size: 2 of 99 crops; 2 image(s): 2, 3",
+    ]
+
+
+def test_report_of_missing_images_is_logged(stage, archive, caplog):
+    images = [*images_of(archive, 1), image_row(4, None, None)]
+    stage.run([set_row(1, "a", ["b"]), set_row(4, "a", ["b"])], images)
+    searched = "searched for <image_id>.jpg in vg/images.zip, vg/images2.zip"
+    assert f"image_missing: 1 of 2 crops; 1 image(s): 4; {searched}" in caplog.text
+
+
+def test_index_without_any_crop_is_an_error_that_says_why(stage, archive):
+    images = [*images_of(archive, 3), image_row(4, None, None), image_row(5, None, None)]
+    with pytest.raises(ValueError, match="no crop has a feature, so all tables would be empty") as error:
+        stage.run([set_row(image_id, "a", ["b"]) for image_id in (3, 4, 5)], images)
+    assert str(error.value).splitlines()[1:] == [
+        "image_missing: 2 of 3 crops; 2 image(s): 4, 5; searched for <image_id>.jpg in vg/images.zip, vg/images2.zip",
+        "image_unreadable: 1 of 3 crops; 1 image(s): 3",
+    ]
+    assert not (stage.folder / "index.parquet").exists()
+    assert stage.encoder.texts == []

@@ -4,8 +4,8 @@ import json
 import numpy as np
 import pytest
 
+from crepebench.feature_index import crop_id, identity_path, text_id
 from crepebench.feature_store import FeatureStore
-from crepebench.features import crop_id, identity_path, text_id
 from crepebench.schema import FEATURE_INDEX, RETRIEVAL_SETS, SCORES, read_table, write_table
 from crepebench.scores import score_retrieval_sets, score_rows, truth_ranks, truth_wins
 

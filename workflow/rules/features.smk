@@ -27,3 +27,18 @@ rule extract_features:
         "Encoding {wildcards.family} sets with {wildcards.model}"
     script:
         "../scripts/extract_features.py"
+
+
+rule prune_stores:
+    """Remove what no feature index points to from the feature store; runs only if it is named."""
+    log:
+        "results/logs/prune_stores/prune_stores.log",
+    conda:
+        "../../environment.yml"
+    params:
+        cfg=config_json("stores"),
+        code=code_digest("prune_stores.py"),
+    message:
+        "Pruning the feature store"
+    script:
+        "../scripts/prune_stores.py"

@@ -1,64 +1,47 @@
 """Encode the texts and crops of retrieval sets with one model, once each, and index them in the feature store."""
 
-import hashlib
 import json
 import logging
 import time
 import zipfile
 import zlib
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from crepebench.accounting import KEPT, READ, write_accounting
+from crepebench.accounting import write_accounting
+from crepebench.feature_index import (
+    Box,
+    Contents,
+    Crop,
+    Place,
+    collect_contents,
+    count_index,
+    crop_key,
+    describe_problems,
+    plan_contents,
+    text_id,
+    write_index,
+)
 from crepebench.feature_store import FeatureStore
-from crepebench.files import atomic_path
 from crepebench.models import load_model
-from crepebench.schema import FEATURE_INDEX, IMAGES, RETRIEVAL_SETS, read_table, write_table
+from crepebench.schema import IMAGES, read_table
 
 logger = logging.getLogger(__name__)
 
-TEXT = "text"
-CROP = "crop"
 TEXTS_PER_SHARD = 20_000
 IMAGES_PER_SHARD = 1_000
 IMAGE_ERRORS = (OSError, ValueError, zipfile.BadZipFile, zlib.error)
 """What a damaged image, or a damaged zip around it, may raise."""
-Box = tuple[int, int, int, int]
-
-
-def text_id(text: str) -> str:
-    """Returns the id of a text; it is also its key in the store."""
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def crop_id(image_id: int, box: Box) -> str:
-    """Returns the id of a crop."""
-    return f"{image_id}:{','.join(map(str, box))}"
-
-
-def crop_key(image: dict, box: Box) -> str:
-    """Returns a crop's key in the store: checksum of the image file, and box; no pixel has to be read for it."""
-    parts = ["crop", image["image_id"], image["crc32"], image["width"], image["height"], *box]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
-
-
-def collect_contents(sets_paths: list[str]) -> tuple[set[str], set[tuple[int, Box]]]:
-    """Collects the distinct texts and crops (image_id, box) of retrieval sets."""
-    texts: set[str] = set()
-    crops: set[tuple[int, Box]] = set()
-    for path in sets_paths:
-        for row in read_table(path, RETRIEVAL_SETS).to_pylist():
-            texts.add(row["caption"])
-            texts.update(foil["text"] for foil in row["foils"])
-            crops.add((row["image_id"], (row["x"], row["y"], row["width"], row["height"])))
-    return texts, crops
+MOST_ROUNDS = 3
+"""How often features that leave the store while the job runs (pruned, damaged) are encoded before the job gives up."""
 
 
 def extract_features(
     sets_paths: list[str],
     images_path: str,
+    archive_paths: list[str],
     index_path: str,
     accounting_path: str,
     weights_paths: list[str],
@@ -71,71 +54,69 @@ def extract_features(
     Args:
         sets_paths: tables RETRIEVAL_SETS.
         images_path: table IMAGES.
+        archive_paths: zips that were searched for the images.
         index_path: table FEATURE_INDEX to write; the model's identity stands beside it as `.identity.json`.
         accounting_path: counts to write.
         weights_paths: files of the model's weights; empty where its config entry names a tag.
         model: name of the model.
         family: family of the retrieval sets.
         cfg: JSON of `batch_size`, `store` (folder of the feature store) and `model` (its config entry).
+
+    Raises:
+        ValueError: no crop has a feature; says why.
+        OSError: the store keeps losing what is added to it.
     """
     config = json.loads(cfg)
-    batch_size, store_path = config["batch_size"], config["store"]
     encoder = load_model(config["model"], weights_paths)
-    identity = encoder.identity
-    store = FeatureStore(store_path, identity)
-    texts, crops = collect_contents(sets_paths)
+    store = FeatureStore(config["store"], encoder.identity)
     images = {row["image_id"]: row for row in read_table(images_path, IMAGES).to_pylist()}
-    key_of_text = {text: text_id(text) for text in sorted(texts)}
-    crops_with_image = sorted(crop for crop in crops if images[crop[0]]["archive"] is not None)
-    key_of_crop = {crop: crop_key(images[crop[0]], crop[1]) for crop in crops_with_image}
-    there = store.find({*key_of_text.values(), *key_of_crop.values()})
-    logger.info("%d of %d features are in the store", len(there), len(key_of_text) + len(key_of_crop))
-    new_texts = [text for text, key in key_of_text.items() if key not in there]
-    encode_texts(new_texts, encoder, store, batch_size)
-    new_crops = [crop for crop, key in key_of_crop.items() if key not in there]
-    problems = encode_crops(new_crops, images, encoder, store, batch_size)
-    for crop in crops - key_of_crop.keys():
-        problems[crop] = "image_missing"
-    _log_problems(problems)
-    places = store.find({*key_of_text.values(), *key_of_crop.values()})
-    rows = [_index_row(TEXT, key, places.get(key), "") for key in key_of_text.values()]
-    for crop in sorted(crops):
-        place = places.get(key_of_crop[crop]) if crop in key_of_crop else None
-        rows.append(_index_row(CROP, crop_id(*crop), place, "" if place else problems[crop]))
-    write_table(index_path, FEATURE_INDEX, sorted(rows, key=lambda row: (row["kind"], row["id"])))
-    with atomic_path(identity_path(index_path)) as partial, open(partial, "w", encoding="utf-8") as file:
-        json.dump({"model": model, "identity": identity, "store": store_path}, file, indent=2)
-    dropped = Counter(problems.values())
-    counts = {
-        TEXT: {READ: len(texts), KEPT: len(texts)},
-        CROP: {READ: len(crops), **dropped, KEPT: len(crops) - dropped.total()},
-    }
-    write_accounting(accounting_path, f"features/{model}/{family}", counts)
+    contents = plan_contents(*collect_contents(sets_paths), images)
+    origin = {"model": model, "identity": encoder.identity, "store": config["store"]}
+    places = store.find(contents.keys)
+    logger.info("%d of %d features are in the store", len(places), len(contents.keys))
+    for _ in range(MOST_ROUNDS):
+        encode_missing(contents, places, images, encoder, store, config["batch_size"], archive_paths)
+        with store.locked():  # what is found here cannot be pruned before the index that names it is written
+            places = store.find(contents.keys)
+            n_missing = sum(map(len, contents.missing(places)))
+            if not n_missing:
+                rows = contents.index_rows(places)
+                write_index(index_path, rows, origin)
+                break
+        logger.warning("%d features have left the store meanwhile and are encoded again", n_missing)
+    else:
+        raise OSError(f"{store.folder} has lost features {MOST_ROUNDS} times; the log names damaged shards, if any")
+    write_accounting(accounting_path, f"features/{model}/{family}", count_index(rows))
 
 
-def identity_path(index_path: str) -> str:
-    """Returns the file that says which store and model an index points into."""
-    return index_path.removesuffix(".parquet") + ".identity.json"
+def encode_missing(
+    contents: Contents,
+    places: Mapping[str, Place],
+    images: dict[int, dict],
+    encoder,
+    store: FeatureStore,
+    batch_size: int,
+    archive_paths: list[str],
+) -> None:
+    """Encodes what has no place in the store; notes and logs why crops cannot be encoded.
 
-
-def read_features(index_path: str) -> tuple[dict[tuple[str, str], int], np.ndarray, dict[str, str]]:
-    """Reads all features of an index.
-
-    Returns:
-        Row of each (kind, id); the (n, dim) float32 matrix; and the reasons of crops without a feature, by id.
+    Raises:
+        ValueError: no crop has a feature; says why.
     """
-    with open(identity_path(index_path), encoding="utf-8") as file:
-        origin = json.load(file)
-    rows = read_table(index_path, FEATURE_INDEX).to_pylist()
-    found = [row for row in rows if row["shard"] is not None]
-    matrix = FeatureStore(origin["store"], origin["identity"]).read([(row["shard"], row["row"]) for row in found])
-    row_of = {(row["kind"], row["id"]): i for i, row in enumerate(found)}
-    return row_of, matrix, {row["id"]: row["reason"] for row in rows if row["shard"] is None}
-
-
-def _index_row(kind: str, id_: str, place: tuple[str, int] | None, reason: str) -> dict:
-    shard, row = place if place else (None, None)
-    return {"kind": kind, "id": id_, "shard": shard, "row": row, "reason": reason}
+    texts, crops = contents.missing(places)
+    problems = encode_crops(crops, images, encoder, store, batch_size)
+    contents.problems |= problems
+    report = describe_problems(contents.problems, contents.n_crops, archive_paths)
+    for line in report:
+        logger.warning("%s", line)
+    if report and len(contents.problems) == contents.n_crops:
+        raise ValueError("\n".join(["no crop has a feature, so all tables would be empty:", *report]))
+    encode_texts(texts, encoder, store, batch_size)
+    n_crops = len(crops) - len(problems)
+    if texts or n_crops:
+        logger.info("%d texts and %d crops were encoded", len(texts), n_crops)
+    else:
+        logger.info("nothing was encoded: all features that can be made are in the store")
 
 
 def encode_texts(texts: list[str], encoder, store: FeatureStore, batch_size: int) -> None:
@@ -150,8 +131,8 @@ def encode_texts(texts: list[str], encoder, store: FeatureStore, batch_size: int
 
 
 def encode_crops(
-    crops: list[tuple[int, Box]], images: dict[int, dict], encoder, store: FeatureStore, batch_size: int
-) -> dict[tuple[int, Box], str]:
+    crops: list[Crop], images: dict[int, dict], encoder, store: FeatureStore, batch_size: int
+) -> dict[Crop, str]:
     """Encodes crops and adds them to the store; every image is decoded once.
 
     Returns:
@@ -162,7 +143,7 @@ def encode_crops(
     by_image: dict[int, list[Box]] = defaultdict(list)
     for image_id, box in crops:
         by_image[image_id].append(box)
-    problems: dict[tuple[int, Box], str] = {}
+    problems: dict[Crop, str] = {}
     start, n_done = time.monotonic(), 0
     for chunk in _chunks(sorted(by_image), IMAGES_PER_SHARD):
         keys, vectors, batch = [], [], []
@@ -220,15 +201,9 @@ def read_image(archive: zipfile.ZipFile, member: str):
         raise ValueError(str(error)) from error
 
 
-def _log_problems(problems: dict[tuple[int, Box], str]) -> None:
-    for reason, count in sorted(Counter(problems.values()).items()):
-        image_ids = sorted({image_id for (image_id, _), found in problems.items() if found == reason})
-        logger.warning("%s: %d crops of %d images, ids %s", reason, count, len(image_ids), image_ids[:20])
-
-
 def _log_progress(what: str, n_done: int, n_all: int, start: float) -> None:
     rate = n_done / max(time.monotonic() - start, 1e-9)
-    logger.info("%d of %d %s encoded, %.0f a second", n_done, n_all, what, rate)
+    logger.info("%d of %d %s done, %.0f a second", n_done, n_all, what, rate)
 
 
 def _chunks(items: list, size: int) -> Iterable[list]:

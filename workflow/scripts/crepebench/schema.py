@@ -169,7 +169,7 @@ RETRIEVAL_SETS = pa.schema(
 FEATURE_INDEX = pa.schema(
     [
         ("kind", pa.string()),  # text, crop
-        ("id", pa.string()),  # crepebench.features.text_id, crop_id
+        ("id", pa.string()),  # crepebench.feature_index.text_id, crop_id
         ("shard", pa.string()),  # file of the feature store; null where there is no feature
         ("row", pa.int64()),
         ("reason", pa.string()),  # why there is no feature, "" where there is one

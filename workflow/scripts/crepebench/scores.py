@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.features import CROP, TEXT, crop_id, read_features, text_id
+from crepebench.feature_index import CROP, TEXT, crop_id, read_features, text_id
 from crepebench.schema import RETRIEVAL_SETS, SCORES, read_table, write_table
 
 
