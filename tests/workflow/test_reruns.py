@@ -54,7 +54,7 @@ CHANGES = {
     "graphs.min_atoms": 3,
     "graphs.duplicates": "dataset",
     "graphs.parts": 2,
-    "corpora.use": ["mini_cc12m", "mini_yfcc15m"],
+    "corpora.use": ["mini_cc12m", "mini_yfcc15m"],  # with NEEDED
     "corpora.shards": 2,
     "splits.min_count": 2,
     "foils.seed": 2,
@@ -67,6 +67,8 @@ CHANGES = {
     "evaluation.cross_corpus": True,
     "plots.seed": 2,
 }
+NEEDED = {"corpora.use": {"models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"]}}
+"""Changes without which a change would be refused."""
 LIBRARY = Path("workflow") / "scripts" / "crepebench"
 EDITS = {
     "a rule of the foils": (
@@ -113,7 +115,7 @@ def overlay_of(changes: dict, folder: Path) -> Path:
         for name in reversed(key.split(".")):
             nested = {name: nested}
         update_config(config, nested)
-    path = folder / f"{'-'.join(changes)}.yaml"
+    path = folder / f"{'-'.join(changes) or 'none'}.yaml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
     return path
 
@@ -130,7 +132,7 @@ def planned(tiny_run, checkout, tmp_path_factory) -> dict[str, dict[str, int]]:
 
     def plan(change: str) -> dict[str, int]:
         where = tiny_run if change else folder / "empty"
-        changes = {change: CHANGES[change]} if change else {}
+        changes = {change: CHANGES[change], **NEEDED.get(change, {})} if change else {}
         done = run_snakemake(where, "-n", "--quiet", "rules", overlay=overlay_of(changes, folder), root=checkout)
         assert_ok(done)
         return parse_job_counts(done.stdout)

@@ -22,6 +22,7 @@ rule extract_features:
         runtime=240,
     params:
         cfg=get_settings(settings.features_settings, "model"),
+        archives=get_image_zip_paths(),
         code=code_digest("extract_features.py"),
     message:
         "Encoding {wildcards.family} sets with {wildcards.model}"

@@ -21,9 +21,17 @@ def get_annotation_files():
     ]
 
 
-def get_image_zips():
-    """Paths of the image zips."""
+def get_image_zip_paths():
+    """Paths of the image zips, whether they are there or not."""
     return [get_visual_genome_file(name) for name in visual_genome.IMAGE_ZIPS]
+
+
+def get_image_zips():
+    """Paths of the image zips; of the user's own those that are there, since sets can be built without images."""
+    paths = get_image_zip_paths()
+    if config["visual_genome"]["source"] == "icons":
+        return paths
+    return [path for path in paths if os.path.exists(path)]
 
 
 def get_corpus_paths(corpus):
@@ -46,7 +54,7 @@ def get_corpus_files(wildcards):
 
 def get_source_files():
     """Files that the user brings: Visual Genome, captions, weights."""
-    files = [*get_annotation_files(), *get_image_zips()]
+    files = [*get_annotation_files(), *get_image_zip_paths()]
     files += [
         path for corpus in config["corpora"]["use"] for path in get_corpus_paths(corpus)
     ]
