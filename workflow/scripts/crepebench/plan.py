@@ -16,7 +16,8 @@ from tempfile import TemporaryDirectory
 
 from crepebench.settings import ICONS, read_definition, read_models, used_models
 
-REAL = "visual_genome"
+REAL, ANY = "visual_genome", "any"
+"""Worlds of the cost table, beside ICONS."""
 PUBLISHED_IMAGES = 108_077
 """Rows of Visual Genome's image_data."""
 PUBLISHED_CAPTIONS = {"cc12m": 12_400_000, "yfcc15m": 14_800_000, "laion400m": 413_000_000}
@@ -81,8 +82,9 @@ def count_units(
         "image": n_images,
         "caption": n_captions,
         "caption_epoch": icons["n_captions"] * icons["epochs"] * n_trained,
-        "image_model": n_images * sum(relative_costs.get(model.get("architecture", ""), 1.0) for model in used),
-        "model": len(used),
+        "model_image": n_images * len(used),
+        "weighted_model_image": n_images
+        * sum(relative_costs.get(model.get("architecture", ""), 1.0) for model in used),
     }
 
 
@@ -161,11 +163,16 @@ def format_bytes(n_bytes: float) -> str:
     raise ValueError(f"no size: {n_bytes}")
 
 
-def read_rows(path: str, key: str, **wanted: str) -> dict[str, dict]:
-    """Reads the rows of a CSV by one column, only those that hold the wanted values."""
+def read_costs(path: str, world: str) -> dict[str, dict]:
+    """Reads the rows of the cost table that hold in a world (ICONS or REAL) or in any, by rule."""
     with open(path, newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if all(row[name] == value for name, value in wanted.items())]
-    return {row[key]: row for row in rows}
+        return {row["rule"]: row for row in csv.DictReader(file) if row["world"] in (world, ANY)}
+
+
+def read_relative_costs(path: str) -> dict[str, float]:
+    """Reads what features cost with each architecture, ViT-B-32 being 1."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return {row["architecture"]: float(row["relative_cost"]) for row in csv.DictReader(file)}
 
 
 def dry_run(snakefile: str, profile: str, folder: str, cfg: str, *options: str) -> dict[str, int]:
@@ -226,10 +233,8 @@ def show_plan(
     """
     config = json.loads(cfg)
     world = ICONS if config["visual_genome"]["source"] == ICONS else REAL
-    architectures = read_rows(architectures_path, "architecture")
-    relative_costs = {name: float(row["relative_cost"]) for name, row in architectures.items()}
-    units = count_units(config, corpus_paths, relative_costs)
+    units = count_units(config, corpus_paths, read_relative_costs(architectures_path))
     missing = [path for path in source_paths if not Path(path).exists()]
     to_run, in_all = count_jobs(snakefile, profile, cfg, missing)
-    costs = read_rows(costs_path, "rule", world=world)
+    costs = read_costs(costs_path, world)
     sys.stdout.write(plan_text(plan_rows(to_run, in_all, costs, units), missing, n_cores))

@@ -1,0 +1,167 @@
+import copy
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from crepebench.plan import (
+    count_captions,
+    count_units,
+    format_bytes,
+    format_seconds,
+    parse_job_counts,
+    plan_rows,
+    plan_text,
+    read_costs,
+    read_relative_costs,
+)
+
+DRY_RUN = """Building DAG of jobs...
+Job stats:
+job                     count
+--------------------  -------
+parse_regions               2
+all                         1
+total                       3
+
+host 7
+"""
+COST = {"unit": "image", "seconds_per_job": "2", "seconds_per_unit": "0.5", "bytes_per_unit": "100", "source": "here"}
+
+
+@pytest.fixture
+def config(repository):
+    return yaml.safe_load((repository / "config" / "config.yaml").read_text(encoding="utf-8"))
+
+
+def test_job_counts_are_read_from_a_dry_run():
+    assert parse_job_counts(DRY_RUN) == {"parse_regions": 2, "all": 1}
+
+
+def test_finished_run_has_no_jobs():
+    assert parse_job_counts("Nothing to be done (all requested files are present and up to date).\n") == {}
+
+
+def test_time_grows_with_jobs_and_units():
+    rows = plan_rows({"parse_regions": 4}, {"parse_regions": 4}, {"parse_regions": COST}, {"image": 10})
+    assert rows == [{"rule": "parse_regions", "jobs": 4, "seconds": 4 * 2 + 10 * 0.5, "bytes": 1000.0, "basis": "here"}]
+
+
+def test_part_of_the_jobs_has_its_part_of_the_units():
+    rows = plan_rows({"parse_regions": 1}, {"parse_regions": 4}, {"parse_regions": COST}, {"image": 10})
+    assert rows[0]["seconds"] == 2 + 10 / 4 * 0.5
+
+
+def test_rule_without_a_cost_is_named():
+    with pytest.raises(ValueError, match="no row for the rule 'parse_words'"):
+        plan_rows({"parse_words": 1}, {}, {}, {"image": 1})
+
+
+def test_rules_that_do_no_work_are_left_out():
+    assert plan_rows({"all": 1, "plan": 1}, {}, {}, {}) == []
+
+
+def test_icons_world_holds_the_images_and_captions_of_the_config(config):
+    units = count_units(config, {corpus: [] for corpus in config["corpora"]["use"]}, {})
+    assert units["image"] == 1600
+    assert units["caption"] == 3 * 6000
+    assert units["caption_epoch"] == 3 * 6000 * 11
+    assert units["model_image"] == units["weighted_model_image"] == 3 * 1600
+
+
+def test_several_seeds_are_several_trainings(config):
+    config["models"]["seeds"] = [1, 2]
+    units = count_units(config, {}, {})
+    assert units["caption_epoch"] == 2 * 3 * 6000 * 11
+    assert units["model_image"] == 6 * 1600
+
+
+def test_captions_that_are_not_there_yet_are_those_of_the_published_corpus(config, tmp_path):
+    config["corpora"]["definitions"]["mine"] = {"source": "files", "format": "cc12m", "files": ["a.tsv"]}
+    assert count_units(config, {"mine": [str(tmp_path / "a.tsv")]}, {})["caption"] == 12_400_000
+    (tmp_path / "a.tsv").write_text("u\ta jar\n" * 7)
+    assert count_units(config, {"mine": [str(tmp_path / "a.tsv")]}, {})["caption"] == 7
+
+
+def test_larger_architecture_costs_more(config):
+    full = copy.deepcopy(config)
+    definition = {"family": "open_clip", "source": "weights", "weights": "tag", "training_data": [], "seen_images": []}
+    full["models"]["definitions"] = {
+        "small": {**definition, "architecture": "ViT-B-32"},
+        "large": {**definition, "architecture": "ViT-L-14"},
+    }
+    full["models"]["use"] = ["small", "large"]
+    full["visual_genome"]["source"] = "data"
+    units = count_units(full, {}, {"ViT-B-32": 1.0, "ViT-L-14": 18.0})
+    assert units["weighted_model_image"] == 108_077 * 19.0
+
+
+def test_rows_of_parquet_are_counted_exactly(tmp_path):
+    path = tmp_path / "captions.parquet"
+    pq.write_table(pa.table({"TEXT": ["a jar"] * 11}), path)
+    assert count_captions(str(path)) == 11
+
+
+def test_rows_of_a_large_text_file_are_estimated_from_its_first_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr("crepebench.plan.SAMPLE_BYTES", 100)
+    (tmp_path / "captions.tsv").write_text("u\ta red jar\n" * 5000)
+    assert count_captions(str(tmp_path / "captions.tsv")) == pytest.approx(5000, rel=0.05)
+
+
+def test_empty_text_file_has_no_rows(tmp_path):
+    (tmp_path / "captions.tsv").touch()
+    assert count_captions(str(tmp_path / "captions.tsv")) == 0
+
+
+def test_plan_names_missing_files_and_at_least_the_longest_job():
+    rows = [
+        {"rule": "train", "jobs": 1, "seconds": 600.0, "bytes": 2.5e6, "basis": "measured"},
+        {"rule": "parse", "jobs": 4, "seconds": 40.0, "bytes": 1.5e9, "basis": "measured"},
+    ]
+    text = plan_text(rows, ["data/images.zip"], 8)
+    assert "On 8 cores: 10 min or more" in text
+    assert "data/images.zip" in text
+    assert "(1)" in text
+    total = next(line for line in text.splitlines() if line.startswith("total"))
+    assert total.split() == ["total", "5", "10.7", "min", "1.5", "GB"]
+
+
+def test_plan_of_a_finished_run_says_so():
+    assert plan_text([], [], 8).startswith("Nothing has to be done")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0 s"), (89, "89 s"), (600, "10 min"), (7200, "2 h"), (1e6, "11.6 days")]
+)
+def test_durations_are_shown_in_a_fitting_unit(seconds, text):
+    assert format_seconds(seconds) == text
+
+
+@pytest.mark.parametrize(("n_bytes", "text"), [(2_500_000, "2.5 MB"), (15.2e9, "15.2 GB"), (2e12, "2 TB")])
+def test_sizes_are_shown_in_a_fitting_unit(n_bytes, text):
+    assert format_bytes(n_bytes) == text
+
+
+@pytest.mark.parametrize("world", ["icons", "visual_genome"])
+def test_cost_table_knows_every_rule_that_a_run_may_need(repository, world):
+    costs = read_costs(str(repository / "resources" / "plan" / "costs.csv"), world)
+    rules = {
+        line.removeprefix("rule ").rstrip(":")
+        for path in (repository / "workflow" / "rules").glob("*.smk")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.startswith("rule ")
+    }
+    units = ("image", "caption", "caption_epoch", "model_image", "weighted_model_image")
+    needless = {"plan", "prune_stores"} | ({"build_icons_visual_genome"} if world == "visual_genome" else set())
+    assert set(costs) == rules - needless
+    for rule, cost in costs.items():
+        assert cost["source"], rule
+        assert cost["unit"] in units, rule
+
+
+def test_architectures_of_the_full_run_have_a_relative_cost(repository):
+    known = read_relative_costs(str(repository / "resources" / "plan" / "architectures.csv"))
+    full = yaml.safe_load((repository / "config" / "crepe.yaml").read_text(encoding="utf-8"))
+    for definition in full["models"]["definitions"].values():
+        assert known[definition["architecture"]] > 0
