@@ -122,9 +122,9 @@ class Server:
         middle = stop if answer.hold is None else answer.hold
         try:
             for begin, end in ((start, middle), (max(start, middle), stop)):
+                self.n_sent[number] += max(end - begin, 0)  # first, since the client may be done before this thread is
                 handler.wfile.write(answer.body[begin:end])
                 handler.wfile.flush()
-                self.n_sent[number] += max(end - begin, 0)
                 if end < stop:
                     self.release.wait(20)
         except OSError:
