@@ -27,7 +27,14 @@ total                       3
 
 host 7
 """
-COST = {"unit": "image", "seconds_per_job": "2", "seconds_per_unit": "0.5", "bytes_per_unit": "100", "source": "here"}
+COST = {
+    "unit": "image",
+    "seconds_per_job": "2",
+    "seconds_per_unit": "0.5",
+    "bytes_per_job": "1",
+    "bytes_per_unit": "100",
+    "source": "here",
+}
 
 
 @pytest.fixture
@@ -45,7 +52,7 @@ def test_finished_run_has_no_jobs():
 
 def test_time_grows_with_jobs_and_units():
     rows = plan_rows({"parse_regions": 4}, {"parse_regions": 4}, {"parse_regions": COST}, {"image": 10})
-    assert rows == [{"rule": "parse_regions", "jobs": 4, "seconds": 4 * 2 + 10 * 0.5, "bytes": 1000.0, "basis": "here"}]
+    assert rows == [{"rule": "parse_regions", "jobs": 4, "seconds": 4 * 2 + 10 * 0.5, "bytes": 1004.0, "basis": "here"}]
 
 
 def test_part_of_the_jobs_has_its_part_of_the_units():

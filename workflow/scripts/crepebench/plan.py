@@ -115,7 +115,7 @@ def plan_rows(
                 "rule": rule,
                 "jobs": n_jobs,
                 "seconds": n_jobs * float(cost["seconds_per_job"]) + n_units * float(cost["seconds_per_unit"]),
-                "bytes": n_units * float(cost["bytes_per_unit"]),
+                "bytes": n_jobs * float(cost["bytes_per_job"]) + n_units * float(cost["bytes_per_unit"]),
                 "basis": cost["source"],
             }
         )
