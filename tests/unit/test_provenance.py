@@ -364,7 +364,7 @@ def digests(scripts):
         ("graphs.py", ("def filter_graphs(", "def filter_graphs(*, "), {"filter_graphs"}),
         ("graphs.py", ("def build_graph(", "def build_graph(*, "), {"parse_corpus", "parse_regions"}),
         ("settings.py", ("def check_names(", "def check_names(*, "), set()),
-        ("provenance.py", ("def code_digest(", "def code_digest(*, "), set()),
+        ("provenance.py", ("def code_digest(", "def code_digest(*, "), {"write_run_record"}),
     ],
     ids=[
         "column of SPLITS",
@@ -397,7 +397,8 @@ def test_comments_and_docstrings_in_every_module_change_no_digest(scripts):
             if isinstance(node, DOCUMENTED) and ast.get_docstring(node):
                 line = node.body[0].lineno - 1
                 lines[line] = lines[line].replace('"""', '"""Changed: ', 1)
-        path.write_text("# new\n" + "\n\n".join(line + "  # new" if line == ")" else line for line in lines))
+        lines = [line + "  # new" if line == ")" else line for line in lines]
+        path.write_text("\n".join(["# new", "", *lines, "", "# new", ""]))
     assert digests(scripts) == before
 
 
@@ -419,4 +420,6 @@ def test_an_edit_of_any_function_changes_some_digest_unless_only_rule_files_call
                     unseen.add((module, node.name))
         path.write_text(text)
     assert n_functions > 150
-    assert {module for module, _ in unseen} == {"crepebench.job", "crepebench.provenance", "crepebench.settings"}
+    only_in_rule_files = {"crepebench.job", "crepebench.settings", "icons_world.settings"}
+    not_yet_in_a_rule = {"crepebench.downloads", "crepebench.manifests", "crepebench.transfers"}
+    assert {module for module, _ in unseen} == only_in_rule_files | not_yet_in_a_rule
