@@ -20,7 +20,14 @@ from pathlib import Path
 
 import pytest
 
-from crepebench.downloads import DownloadError, accept_local_file, download_file, download_files, record_path
+from crepebench.downloads import (
+    DownloadError,
+    accept_local_file,
+    download_entry,
+    download_file,
+    record_path,
+    validate_files,
+)
 from crepebench.manifests import ManifestEntry
 from crepebench.transfers import Patience, progress_text
 
@@ -560,7 +567,7 @@ def test_local_file_is_accepted_with_a_record_without_url(tmp_path):
     record = accept_local_file(entry_of("https://example.org/a"), str(path))
     assert (record["url"], record["hash_status"], record["bytes"]) == (None, "confirmed", len(BODY))
     assert accept_local_file(entry_of("https://example.org/a"), str(path)) == record
-    assert json.loads(Path(record_path(str(path))).read_text()) == record
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(
@@ -586,7 +593,6 @@ def test_record_keeps_the_url_when_the_manifest_learns_more(server, target):
     first = download_file(entry, str(target), PATIENCE)
     second = accept_local_file(replace(entry, confidence="confirmed"), str(target))
     assert second == {**first, "hash_status": "confirmed"}
-    assert json.loads(Path(record_path(str(target))).read_text()) == second
 
 
 # ---- the call of a rule
@@ -611,47 +617,43 @@ def write_manifest(folder: Path, bodies: dict[str, bytes], url) -> Path:
     return path
 
 
-def test_files_of_a_manifest_are_fetched_and_listed(server, tmp_path):
-    bodies = {"objects.json.zip": BODY, "attributes.json.zip": OTHER_BODY}
+def test_file_of_a_manifest_is_fetched_by_its_name(server, tmp_path):
+    manifest = write_manifest(tmp_path, {NAME: BODY}, lambda name: server.url(f"/{name}", Answer()))
+    target = tmp_path / "data" / NAME
+    download_entry(str(manifest), str(target), '{"retries": 1, "timeout": 2.0}')
+    assert target.read_bytes() == BODY
+
+
+def test_files_are_validated_and_listed_wherever_they_come_from(server, tmp_path):
+    bodies = {NAME: BODY, "attributes.json.zip": OTHER_BODY}
     manifest = write_manifest(tmp_path, bodies, lambda name: server.url(f"/{name}", Answer(body=bodies[name])))
-    targets = [str(tmp_path / "data" / name) for name in reversed(bodies)]
+    fetched, mine, unpacked = tmp_path / NAME, tmp_path / "mine" / "attributes.json.zip", tmp_path / "objects.json"
+    download_entry(str(manifest), str(fetched), "{}")
+    mine.parent.mkdir()
+    mine.write_bytes(OTHER_BODY)
+    unpacked.write_text("[]")
     index = tmp_path / "index.json"
-    download_files(str(manifest), targets, str(index), '{"offline": false, "retries": 1, "timeout": 2.0}')
-    assert [Path(path).read_bytes() for path in targets] == [OTHER_BODY, BODY]
-    assert json.loads(index.read_text()) == [json.loads(Path(record_path(path)).read_text()) for path in targets]
+    validate_files(str(manifest), [str(fetched), str(mine), str(unpacked)], str(index))
+    records = json.loads(index.read_text())
+    assert [record["hash_status"] for record in records] == ["confirmed", "confirmed", "unknown"]
+    assert [record["url"] is None for record in records] == [False, True, True]
+    assert [record["path"] for record in records] == [str(fetched), str(mine), str(unpacked)]
+    assert list(mine.parent.iterdir()) == [mine]
 
 
-def test_offline_lists_every_missing_file_at_once(tmp_path):
-    bodies = {"objects.json.zip": BODY, "attributes.json.zip": OTHER_BODY, "image_data.json.zip": BODY}
-    manifest = write_manifest(tmp_path, bodies, lambda name: f"https://example.org/{name}")
-    (tmp_path / "attributes.json.zip").write_bytes(OTHER_BODY)
-    (tmp_path / "image_data.json.zip").write_bytes(BODY[:HALF])
-    targets = [str(tmp_path / name) for name in bodies]
-    with pytest.raises(FileNotFoundError) as caught:
-        download_files(str(manifest), targets, str(tmp_path / "index.json"), '{"offline": true}')
-    message = str(caught.value)
-    assert f"{targets[0]} is not there\n    https://example.org/objects.json.zip ({len(BODY):,} bytes)" in message
-    assert f"{targets[2]}: it has {HALF:,} bytes" in message
-    assert "https://example.org/image_data.json.zip" in message
-    assert "attributes.json.zip" not in message
-    assert not (tmp_path / "index.json").exists()
-
-
-def test_offline_checks_what_is_there(tmp_path):
+def test_validation_refuses_a_file_that_is_another_one(tmp_path):
     manifest = write_manifest(tmp_path, {NAME: BODY}, lambda name: f"https://example.org/{name}")
     target, index = tmp_path / NAME, tmp_path / "index.json"
     target.write_bytes(OTHER_BODY)
     with pytest.raises(ValueError, match=f"{target} is not {NAME}: its SHA-256 is"):
-        download_files(str(manifest), [str(target)], str(index), '{"offline": true}')
-    target.write_bytes(BODY)
-    download_files(str(manifest), [str(target)], str(index), '{"offline": true}')
-    assert [record["url"] for record in json.loads(index.read_text())] == [None]
+        validate_files(str(manifest), [str(target)], str(index))
+    assert not index.exists()
 
 
 def test_file_that_the_manifest_does_not_list_is_refused(tmp_path):
     manifest = write_manifest(tmp_path, {NAME: BODY}, lambda name: f"https://example.org/{name}")
-    with pytest.raises(ValueError, match=r"manifest\.yaml: no entry for \['object\.json\.zip'\]; it lists"):
-        download_files(str(manifest), ["object.json.zip"], str(tmp_path / "index.json"), '{"offline": false}')
+    with pytest.raises(ValueError, match=r"no entry for 'object\.json\.zip'; it lists"):
+        download_entry(str(manifest), "object.json.zip", "{}")
 
 
 # ---- progress

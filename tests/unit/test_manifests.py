@@ -10,8 +10,8 @@ from crepebench.manifests import (
     ManifestEntry,
     check_file,
     check_start,
+    choose_version,
     is_lapsed,
-    missing_files,
     missing_message,
     read_manifest,
 )
@@ -190,31 +190,35 @@ def test_member_that_is_expected_but_not_there_gives_a_warning(tmp_path, caplog)
     assert facts["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_missing_files_are_those_absent_or_of_another_size(tmp_path):
-    names = ("absent.txt", "short.txt", "right.txt", "unknown.txt")
-    sizes = (5, 5, 5, None)
-    entries = [
-        ManifestEntry(name, (f"https://example.org/{name}",), size) for name, size in zip(names, sizes, strict=True)
-    ]
-    for name, text in zip(names[1:], ("1234", "12345", ""), strict=True):
-        (tmp_path / name).write_text(text)
-    missing = missing_files(entries, str(tmp_path))
-    assert [(entry.name, fault) for entry, fault in missing] == [
-        ("absent.txt", f"{tmp_path}/absent.txt is not there"),
-        ("short.txt", f"{tmp_path}/short.txt: it has 4 bytes, not the 5 of the manifest"),
-    ]
-
-
 def test_message_lists_all_missing_files_with_url_and_size():
     entries = [
         ManifestEntry("a.zip", ("https://example.org/a.zip", "https://example.net/a.zip"), 1_000),
         ManifestEntry("b.zip", ("https://example.org/b.zip",)),
     ]
-    assert missing_message([(entry, f"data/{entry.name} is not there") for entry in entries]).splitlines() == [
-        "offline, and files are missing (2; 1,000 bytes and 1 of unknown size):",
-        "  data/a.zip is not there",
+    assert missing_message((f"data/{entry.name}", entry) for entry in entries).splitlines() == [
+        "2 files are missing (1,000 bytes and 1 of unknown size):",
+        "  data/a.zip",
         "    https://example.org/a.zip (1,000 bytes)",
-        "  data/b.zip is not there",
+        "  data/b.zip",
         "    https://example.org/b.zip (size unknown)",
-        "Fetch them elsewhere and put them there under these names, or set offline to false.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("member", "version", "name"),
+    [
+        ("objects.json", "1.0", "objects_v1.json.zip"),
+        ("objects.json", "1.2", "objects_v1_2.json.zip"),
+        ("objects.json", "1.4", "objects.json.zip"),
+        ("attributes.json", "1.4", "attributes.json.zip"),
+        ("region_descriptions.json", "1.2", "region_descriptions.json.zip"),
+        ("image_data.json", "1.0", "image_data.json.zip"),
+    ],
+)
+def test_version_is_the_wanted_one_or_the_newest_before_it_or_the_oldest(entries, member, version, name):
+    assert choose_version(entries.values(), member, version).name == name
+
+
+def test_file_that_no_entry_holds_is_named(entries):
+    with pytest.raises(ValueError, match=r"no entry of the manifest holds object\.json"):
+        choose_version(entries.values(), "object.json", "1.2")

@@ -17,14 +17,7 @@ import requests
 from filelock import FileLock, Timeout
 
 from crepebench.files import atomic_path
-from crepebench.manifests import (
-    ManifestEntry,
-    check_file,
-    missing_files,
-    missing_message,
-    read_manifest,
-    size_text,
-)
+from crepebench.manifests import ManifestEntry, check_file, read_manifest, size_text
 from crepebench.transfers import Partial, Patience, RefusedError, fetch
 
 logger = logging.getLogger(__name__)
@@ -36,44 +29,59 @@ class DownloadError(OSError):
     """No mirror gave the file."""
 
 
-def download_files(manifest_path: str, target_paths: list[str], index_path: str, cfg: str) -> None:
-    """Makes sure that files of a manifest are there, whole and checked.
+def download_entry(manifest_path: str, target_path: str, cfg: str) -> None:
+    """Makes sure that a file of a manifest is there, whole and checked; its record stands beside it.
 
     Args:
         manifest_path: the manifest.
-        target_paths: files to write; a file's name says which entry of the manifest it is.
-        index_path: JSON list of the records of all files to write, in the order of `target_paths`.
-        cfg: JSON map with `offline` (fetch nothing, only check) and any of the attributes of `transfers.Patience`.
+        target_path: file to write; its name says which entry of the manifest it is.
+        cfg: config block `downloads` as JSON: retries and timeout, see `transfers.Patience`.
 
     Raises:
-        ValueError: the manifest is damaged or lacks a file; offline, a file that is there is not the right one.
-        FileNotFoundError: offline; lists every file that is missing.
-        DownloadError: no mirror gave a file.
+        ValueError: the manifest is damaged or lacks the file.
+        DownloadError: no mirror gave the file.
     """
-    settings = json.loads(cfg)
-    offline = settings.pop("offline")
-    patience = Patience(**settings)
+    download_file(_entry(read_manifest(manifest_path), target_path), target_path, Patience(**json.loads(cfg)))
+
+
+def validate_files(manifest_path: str, file_paths: list[str], index_path: str) -> None:
+    """Checks files, wherever they come from, against a manifest and lists what they are.
+
+    A file that the manifest does not list, such as an unpacked one, is hashed and listed as unknown.
+
+    Args:
+        manifest_path: the manifest.
+        file_paths: files to check; a file's name says which entry of the manifest it is.
+        index_path: JSON list of a record per file to write: path, name, version, url (None for a file that the user
+            brought), bytes, sha256, hash_status (see `manifests.check_file`), and time of the download.
+
+    Raises:
+        ValueError: a file is not what the manifest says.
+    """
     entries = read_manifest(manifest_path)
-    unknown = [path for path in target_paths if Path(path).name not in entries]
-    if unknown:
-        raise ValueError(f"{manifest_path}: no entry for {unknown}; it lists {list(entries)}")
-    pairs = [(entries[Path(path).name], path) for path in target_paths]
-    if offline:
-        missing = [item for entry, path in pairs for item in missing_files([entry], str(Path(path).parent))]
-        if missing:
-            raise FileNotFoundError(missing_message(missing))
-        records = [accept_local_file(entry, path) for entry, path in pairs]
-    else:
-        records = [download_file(entry, path, patience) for entry, path in pairs]
+    records = []
+    for path in file_paths:
+        entry = entries.get(Path(path).name, ManifestEntry(name=Path(path).name, urls=()))
+        record = accept_local_file(entry, path)
+        logger.info("%s: %s bytes, hash status: %s", path, f"{record['bytes']:,}", record["hash_status"])
+        records.append({"path": path, **record})
     _write_json(index_path, records)
 
 
+def _entry(entries: dict[str, ManifestEntry], path: str) -> ManifestEntry:
+    """Returns the entry of a file."""
+    name = Path(path).name
+    if name not in entries:
+        raise ValueError(f"the manifest has no entry for {name!r}; it lists {list(entries)}")
+    return entries[name]
+
+
 def accept_local_file(entry: ManifestEntry, path: str) -> dict:
-    """Checks a file that is there already, and makes sure that it has a record.
+    """Checks a file that is there already; writes nothing, since the folder may be somebody else's.
 
     Returns:
         The record: name, version, url (None if the user brought the file), bytes, sha256, hash_status (see
-        `manifests.check_file`), and time (when it was fetched or first checked, UTC, ISO 8601).
+        `manifests.check_file`), and time (when it was fetched, UTC, ISO 8601; None if the user brought it).
 
     Raises:
         FileNotFoundError: it is not there.
@@ -84,11 +92,8 @@ def accept_local_file(entry: ManifestEntry, path: str) -> dict:
     except ValueError as error:
         raise ValueError(f"{path} is not {entry.name}: {error}") from error
     known = _read_record(path)
-    if known.get("sha256") != facts["sha256"]:
-        return _write_record(facts, None, path)
-    if not facts.items() <= known.items():  # the manifest now says something else about the same file
-        _write_json(record_path(path), {**known, **facts})
-    return {**known, **facts}
+    is_known = known.get("sha256") == facts["sha256"]
+    return {**facts, "url": known["url"] if is_known else None, "time": known["time"] if is_known else None}
 
 
 def download_file(entry: ManifestEntry, target: str, patience: Patience = PATIENCE) -> dict:

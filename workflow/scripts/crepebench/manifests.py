@@ -146,33 +146,35 @@ def is_lapsed(url: str) -> bool:
     return host == LAPSED_DOMAIN or host.endswith(f".{LAPSED_DOMAIN}")
 
 
-def missing_files(entries: Iterable[ManifestEntry], folder: str) -> list[tuple[ManifestEntry, str]]:
-    """Finds the files that a folder lacks; only sizes are looked at, so it is quick.
+def missing_message(missing: Iterable[tuple[str, ManifestEntry]]) -> str:
+    """Returns a text that lists every missing file with its URL and size.
 
-    Returns:
-        Entry and fault of each file that is not there or has not its size, in the order of `entries`.
+    Args:
+        missing: path at which each file is expected, and its entry.
     """
-    missing = []
-    for entry in entries:
-        path = Path(folder) / entry.name
-        if not path.is_file():
-            missing.append((entry, f"{path} is not there"))
-        elif entry.n_bytes not in (None, path.stat().st_size):
-            missing.append((entry, f"{path}: {_size_fault(entry, path.stat().st_size)}"))
-    return missing
-
-
-def missing_message(missing: list[tuple[ManifestEntry, str]]) -> str:
-    """Returns the text of an error that lists every missing file with its URL and size."""
-    lines = [f"  {fault}\n    {entry.urls[0]} ({size_text(entry.n_bytes)})" for entry, fault in missing]
-    total = sum(entry.n_bytes or 0 for entry, _ in missing)
-    n_unknown = sum(entry.n_bytes is None for entry, _ in missing)
+    missing = list(missing)
+    lines = [f"  {path}\n    {entry.urls[0]} ({size_text(entry.n_bytes)})" for path, entry in missing]
+    total = sum(entry.n_bytes or 0 for _, entry in missing)
+    n_unknown = sum(entry.n_bytes is None for _, entry in missing)
     more = f" and {n_unknown} of unknown size" if n_unknown else ""
-    return (
-        f"offline, and files are missing ({len(missing)}; {total:,} bytes{more}):\n"
-        + "\n".join(lines)
-        + "\nFetch them elsewhere and put them there under these names, or set offline to false."
-    )
+    return "\n".join([f"{len(missing)} files are missing ({total:,} bytes{more}):", *lines])
+
+
+def choose_version(entries: Iterable[ManifestEntry], member: str, version: str) -> ManifestEntry:
+    """Chooses among the versions of a file: the wanted one, else the newest before it, else the oldest.
+
+    Args:
+        entries: entries of a manifest.
+        member: file in the zip, the same in all versions.
+        version: "1.2", for example.
+
+    Raises:
+        ValueError: no entry holds the file.
+    """
+    found = sorted((entry for entry in entries if entry.member == member), key=lambda entry: entry.version or "")
+    if not found:
+        raise ValueError(f"no entry of the manifest holds {member}")
+    return next((entry for entry in reversed(found) if (entry.version or "") <= version), found[0])
 
 
 def size_text(n_bytes: int | None) -> str:
