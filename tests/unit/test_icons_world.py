@@ -10,11 +10,11 @@ import yaml
 from crepebench.accounting import KEPT, READ
 from crepebench.corpora import list_files, read_rows
 from crepebench.graphs import parse_texts
+from crepebench.image_files import IMAGE_ZIPS, ImageSearch
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE, load_model
 from crepebench.regions import canonical_caption, filter_regions
 from crepebench.visual_genome import (
     ANNOTATIONS,
-    IMAGE_ZIPS,
     image_rows,
     object_rows,
     read_attributes,
@@ -701,7 +701,7 @@ def test_one_of_each_broken_record_is_there(files, images):
 
 def test_every_broken_record_is_counted_under_its_own_reason(files, config):
     counts = {name: Counter() for name in ("image", "object", "relationship", "region_description")}
-    image_table = list(image_rows(files["image_data"], {}, counts["image"]))
+    image_table = list(image_rows(files["image_data"], ImageSearch([]), counts["image"]))
     attributes = read_attributes(files["attributes"], "attributes")
     list(object_rows(files["objects"], "objects", attributes, counts["object"]))
     list(relationship_rows(files["relationships"], "relationships", counts["relationship"]))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from crepebench.image_files import IMAGE_ZIPS
 from crepebench.manifests import (
     ManifestEntry,
     check_file,
@@ -15,7 +16,7 @@ from crepebench.manifests import (
     missing_message,
     read_manifest,
 )
-from crepebench.visual_genome import ANNOTATIONS, IMAGE_ZIPS
+from crepebench.visual_genome import ANNOTATIONS
 
 MANIFEST = Path(__file__).parents[2] / "resources" / "visual_genome" / "manifest.yaml"
 FIELDS = {

@@ -183,3 +183,20 @@ def test_weights_without_architecture_are_refused(tmp_path):
     (tmp_path / "weights.pt").write_bytes(b"")
     with pytest.raises(ValueError, match=r"weights\.pt' is no folder .* and no architecture is given"):
         load_model(DEFINITION, [str(tmp_path / "weights.pt")])
+
+
+@pytest.mark.parametrize(("resize_mode", "ends_are_seen"), [("shortest", False), ("squash", True)])
+@pytest.mark.parametrize("size", [(400, 100), (100, 400)])
+def test_crop_that_is_not_square_goes_through_the_models_own_preprocessing(
+    loaded, model, tmp_path, resize_mode, ends_are_seen, size
+):
+    from PIL import Image
+
+    preprocessing = {**PREPROCESSING, "resize_mode": resize_mode}
+    other = load_model(DEFINITION, write_folder(tmp_path / "b", model, preprocessing=preprocessing))
+    picture = Image.new("RGB", size, (0, 0, 0))
+    picture.paste((255, 255, 255), (0, 0, size[0] // 4, size[1] // 4))  # white in one corner, at the end of both sides
+    tensor = other.preprocess(picture)
+    assert tuple(tensor.shape) == (3, 32, 32)
+    assert bool(tensor.max() > 1.5) == ends_are_seen
+    assert (other.identity != loaded.identity) == ends_are_seen  # open_clip's default is "shortest"

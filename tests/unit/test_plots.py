@@ -113,12 +113,14 @@ class Sheet:
                 archive.writestr(f"{image_id}.jpg", data)
         raw = bytearray(path.read_bytes())
         with zipfile.ZipFile(path) as archive:
+            checksums = {info.filename: info.CRC for info in archive.infolist()}
             start = archive.getinfo("4.jpg").header_offset + 40
         raw[start : start + 20] = bytes(20)
         path.write_bytes(raw)
-        others = {"width": 64, "height": 48, "crc32": 1, "coco_id": None, "flickr_id": None}
-        rows = [{"image_id": i, "archive": str(path), "path": f"{i}.jpg", **others} for i in (1, 2, 3, 4)]
-        rows.append({"image_id": 5, "archive": None, "path": None, **others})
+        others = {"width": 64, "height": 48, "coco_id": None, "flickr_id": None}
+        places = {i: {"archive": str(path), "path": f"{i}.jpg", "crc32": checksums[f"{i}.jpg"]} for i in (1, 2, 3, 4)}
+        places[5] = {"archive": None, "path": None, "crc32": None}
+        rows = [{"image_id": image_id, **place, **others} for image_id, place in places.items()]
         write_table(str(folder / "images.parquet"), IMAGES, rows)
 
     def draw(self, name, sets, n_sets=2):

@@ -4,9 +4,10 @@ import json
 import polars as pl
 import pytest
 
-from crepebench.regions import canonical_caption, filter_regions, write_regions
+from crepebench.regions import canonical_caption, filter_regions, log_shapes, write_regions
 from crepebench.schema import IMAGES, REGION_DESCRIPTIONS, REGIONS, read_table, write_table
 
+REGION_TYPES = pl.Schema(pl.from_arrow(REGION_DESCRIPTIONS.empty_table()).schema)
 CONFIG = {"min_area": 40000, "min_image_share": 0.1, "min_aspect": 0.5, "max_aspect": 2.0}
 
 
@@ -28,7 +29,7 @@ def image(image_id=1, width=640, height=480):
 
 
 def filtered(regions, images=None, config=CONFIG):
-    frame = pl.from_dicts(regions, schema={n: pl.String if n == "phrase" else pl.Int64 for n in regions[0]})
+    frame = pl.from_dicts(regions, schema=REGION_TYPES)
     sizes = pl.from_dicts([{k: i[k] for k in ("image_id", "width", "height")} for i in images or [image()]])
     return filter_regions(frame, sizes, config).to_dicts()
 
@@ -40,7 +41,15 @@ def filtered(regions, images=None, config=CONFIG):
         ({"image_id": 2}, "image_unknown"),
         ({"phrase": " .\n"}, "caption_empty"),
         ({"x": 645}, "box_outside_image"),
-        ({"width": 0}, "box_outside_image"),
+        ({"y": -300}, "box_outside_image"),
+        ({"x": -200}, "box_outside_image"),
+        ({"width": 0}, "box_empty"),
+        ({"height": -5}, "box_empty"),
+        ({"height": 0.4}, "box_empty"),
+        ({"width": None}, "box_empty"),
+        ({"y": None}, "box_empty"),
+        ({"x": float("nan")}, "box_empty"),
+        ({"height": float("inf")}, "box_empty"),
         ({"width": 199}, "area"),
         ({"width": 150, "height": 301}, "aspect"),
         ({"width": 401, "height": 200}, "aspect"),
@@ -80,6 +89,47 @@ def test_box_is_clipped_to_the_image_and_kept_raw():
     (row,) = filtered([region(x=-2, y=-1, width=302, height=500)])
     assert [row[name] for name in ("x", "y", "width", "height")] == [0, 0, 300, 480]
     assert [row[name] for name in ("x_raw", "y_raw", "width_raw", "height_raw")] == [-2, -1, 302, 500]
+
+
+def test_box_a_little_outside_is_clipped_and_kept_raw():
+    """Of version 1.2's regions 5,654 have a negative x or y, mostly -1 or -2."""
+    (row,) = filtered([region(x=1, y=-1, width=277, height=170)], [image(width=500, height=375)])
+    assert [row[name] for name in ("x", "y", "width", "height", "reason")] == [1, 0, 277, 169, ""]
+    assert [row[name] for name in ("x_raw", "y_raw", "width_raw", "height_raw")] == [1, -1, 277, 170]
+
+
+@pytest.mark.parametrize(
+    ("raw", "crop"),
+    [
+        ((0.4, 0.5, 210.0, 210.0), (0, 1, 210, 210)),
+        ((0.6, 1.5, 210.3, 210.9), (1, 2, 210, 210)),
+        ((10.0, 10.0, 210.5, 210.49), (10, 10, 211, 210)),
+        ((-0.5, -0.6, 210.5, 210.6), (0, 0, 210, 210)),
+        ((429.7, 269.5, 210.0, 210.4), (430, 270, 210, 210)),
+        ((429.7, 269.5, 210.9, 210.9), (430, 270, 210, 210)),
+    ],
+)
+def test_edges_are_rounded_to_the_nearest_pixel_halves_up(raw, crop):
+    (row,) = filtered([region(1, 1, *raw)])
+    assert tuple(row[name] for name in ("x", "y", "width", "height")) == crop
+    assert tuple(row[name] for name in ("x_raw", "y_raw", "width_raw", "height_raw")) == raw
+
+
+def test_neighbouring_boxes_stay_neighbours():
+    left, right = filtered([region(1, width=250.5), region(2, x=250.5, width=250.2)])
+    assert left["x"] + left["width"] == right["x"]
+
+
+def test_shapes_of_the_kept_crops_are_logged(caplog):
+    caplog.set_level("INFO")
+    log_shapes(pl.DataFrame({"width": [200, 400, 300], "height": [200, 200, 200]}))
+    assert (
+        "width / height of the 3 crops, percentiles (0, 5, 25, 50, 75, 95, 100): 1.00, 1.05, 1.25, 1.50" in caplog.text
+    )
+    assert "shows 72.2% of a crop on average, and under two thirds of 33.3% of the crops" in caplog.text
+    caplog.clear()
+    log_shapes(pl.DataFrame({"width": [], "height": []}))
+    assert caplog.text == ""
 
 
 def test_bounds_apply_to_the_clipped_box():

@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from crepebench import schema
-from crepebench.schema import GRAPHS, IMAGES, REGION_DESCRIPTIONS, SCORES, SPLITS, read_table, write_table
+from crepebench.schema import GRAPHS, IMAGES, OBJECTS, REGION_DESCRIPTIONS, SCORES, SPLITS, read_table, write_table
 
 ROWS = [
     (
@@ -101,18 +101,22 @@ def test_row_of_another_type_is_refused_by_file_name(tmp_path, x):
     assert list(tmp_path.iterdir()) == []
 
 
+OBJECT = {"image_id": 1, "object_id": 1, "names": ["jar"], "synsets": [], "attributes": [], "x": 0, "y": 0}
+OBJECT |= {"width": 1, "height": 1}
+
+
 @pytest.mark.parametrize("x", [1.5, -0.25, np.float64(1.5), float("nan"), float("inf")])
 def test_fraction_is_not_cut_off_silently(tmp_path, x):
-    row = {"region_id": 1, "image_id": 1, "x": x, "y": 0, "width": 1, "height": 1, "phrase": "a jar"}
-    with pytest.raises(ValueError, match=rf"descriptions\.parquet: a row does not fit the table \(.*'x'.*{x}\)"):
-        write_table(str(tmp_path / "descriptions.parquet"), REGION_DESCRIPTIONS, [{**row, "x": 1}, row])
+    row = {**OBJECT, "x": x}
+    with pytest.raises(ValueError, match=rf"objects\.parquet: a row does not fit the table \(.*'x'.*{x}\)"):
+        write_table(str(tmp_path / "objects.parquet"), OBJECTS, [{**row, "x": 1}, row])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_float_without_a_fraction_is_an_integer(tmp_path):
-    row = {"region_id": 1, "image_id": 1, "x": 7.0, "y": 0, "width": 1, "height": 1, "phrase": "a jar"}
-    write_table(str(tmp_path / "descriptions.parquet"), REGION_DESCRIPTIONS, [row])
-    assert read_table(str(tmp_path / "descriptions.parquet"), REGION_DESCRIPTIONS)["x"].to_pylist() == [7]
+    row = {**OBJECT, "x": 7.0}
+    write_table(str(tmp_path / "objects.parquet"), OBJECTS, [row])
+    assert read_table(str(tmp_path / "objects.parquet"), OBJECTS)["x"].to_pylist() == [7]
 
 
 @pytest.mark.parametrize(("more", "fewer"), [({}, ["decided_by"]), ({"spilt": "SC"}, ["split"]), ({"n": 1}, [])])

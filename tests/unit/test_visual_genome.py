@@ -1,17 +1,18 @@
 import csv
 import json
 import zipfile
+import zlib
 from collections import Counter
 
 import pytest
 
 from crepebench.accounting import KEPT, READ
+from crepebench.image_files import ImageSearch
 from crepebench.schema import IMAGES, OBJECTS, REGION_DESCRIPTIONS, RELATIONSHIPS, read_table
 from crepebench.visual_genome import (
     ANNOTATIONS,
     AttributeEntries,
     image_rows,
-    list_image_members,
     object_rows,
     read_attributes,
     read_entries,
@@ -197,7 +198,7 @@ def test_image_with_a_field_missing_is_refused(field):
     entry = {"image_id": 1, "width": 4, "height": 3}
     del entry[field]
     with pytest.raises(ValueError, match=rf"image_data: an entry has none of the fields .*'{field}'"):
-        list(image_rows([entry], {}, Counter()))
+        list(image_rows([entry], ImageSearch([]), Counter()))
 
 
 def test_image_without_regions_has_no_row():
@@ -227,31 +228,26 @@ def test_object_with_a_field_missing_is_refused_by_file(field):
         objects_of([item])
 
 
-def test_images_are_joined_with_their_files_by_id_not_by_place():
+def test_images_are_joined_with_their_files_by_id_not_by_place(tmp_path):
     entries = [{"image_id": i, "url": f"https://h/VG_100K/{i}.jpg", "width": 4, "height": 3} for i in (3, 1, 2)]
-    members = {1: [("images.zip", "VG_100K/1.jpg", 11)], 3: [("images2.zip", "VG_100K_2/3.jpg", 33)]}
+    places = [str(tmp_path / name) for name in ("images.zip", "images2.zip")]
+    for place, member in zip(places, ("VG_100K/1.jpg", "VG_100K_2/3.jpg"), strict=True):
+        zipped(place, "abc", member)
     counts = Counter()
-    rows = list(image_rows(entries, members, counts))
-    assert [(row["image_id"], row["archive"], row["crc32"]) for row in rows] == [
-        (3, "images2.zip", 33),
-        (1, "images.zip", 11),
-        (2, None, None),
+    rows = list(image_rows(entries, ImageSearch(places), counts))
+    crc = zlib.crc32(b"abc")
+    assert [(row["image_id"], row["archive"], row["path"], row["crc32"]) for row in rows] == [
+        (3, places[1], "VG_100K_2/3.jpg", crc),
+        (1, places[0], "VG_100K/1.jpg", crc),
+        (2, None, None, None),
     ]
     assert counts == {READ: 3, KEPT: 3}
-
-
-@pytest.mark.parametrize("folder", ["VG_100K", "VG_100K_2"])
-def test_folder_of_the_url_decides_between_two_files(folder):
-    entry = {"image_id": 1, "url": f"https://h/{folder}/1.jpg", "width": 4, "height": 3}
-    members = {1: [("images.zip", "VG_100K/1.jpg", 1), ("images2.zip", "VG_100K_2/1.jpg", 2)]}
-    (row,) = image_rows([entry], members, Counter())
-    assert row["path"] == f"{folder}/1.jpg"
 
 
 def test_repeated_image_is_dropped_and_counted():
     counts = Counter()
     entry = {"image_id": 1, "width": 4, "height": 3, "coco_id": 7, "flickr_id": 8_505_158_818}
-    rows = list(image_rows([entry, {**entry, "width": 5}], {}, counts))
+    rows = list(image_rows([entry, {**entry, "width": 5}], ImageSearch([]), counts))
     assert [(row["width"], row["coco_id"], row["flickr_id"]) for row in rows] == [(4, 7, 8_505_158_818)]
     assert counts == {READ: 2, KEPT: 1, "image_id_repeated": 1}
 
@@ -265,39 +261,33 @@ def test_file_without_images_is_refused(tmp_path, text):
         list(read_entries(path))
 
 
-def test_only_numbered_jpegs_are_listed(tmp_path):
-    path = tmp_path / "images.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for name in ("VG_100K/7.jpg", "VG_100K/readme.txt", "VG_100K/thumb.jpg", "VG_100K/"):
-            archive.writestr(name, b"abc")
-    crc = zipfile.crc32(b"abc")
-    assert list_image_members([str(path)]) == {7: [(str(path), "VG_100K/7.jpg", crc)]}
-
-
-def test_damaged_image_zip_is_refused(tmp_path):
-    path = tmp_path / "images.zip"
-    path.write_bytes(b"PK\x03\x04 half of a file")
-    with pytest.raises(ValueError, match=r"images\.zip: the zip is damaged"):
-        list_image_members([str(path)])
-
-
-def test_stage_writes_its_tables_and_counts(tmp_path):
+def run_stage(folder, **image):
+    """Runs the stage in a folder on one image, whose entry may get further keys, and the image 9 in a zip."""
     ends = {"subject": {"object_id": 1, "name": "man"}, "object": {"object_id": 2, "name": "hat"}}
     files = {
-        "image_data": [{"image_id": 9, "width": 640, "height": 480, "coco_id": None, "flickr_id": None}],
+        "image_data": [{"image_id": 9, "width": 640, "height": 480, "coco_id": None, "flickr_id": None, **image}],
         "objects": [{"image_id": 9, "objects": [{"object_id": 1, "names": ["man"], **BOX, "synsets": []}]}],
         "attributes": [{"image_id": 9, "attributes": [{"object_id": 1, "names": ["man"], "attributes": ["tall"]}]}],
         "relationships": [{"image_id": 9, "relationships": [{"relationship_id": 3, "predicate": "wears", **ends}]}],
         "region_descriptions": [{"id": 9, "regions": [REGION]}, {"id": 10, "regions": []}],
     }
-    zips = [zipped(tmp_path / f"{n}.json.zip", json.dumps(files[n]), f"{n}.json") for n in ANNOTATIONS]
-    with zipfile.ZipFile(tmp_path / "images.zip", "w") as archive:
-        archive.writestr("VG_100K/9.jpg", b"abc")
-    tables = [str(tmp_path / f"{n}.parquet") for n in ("images", "objects", "relationships", "regions")]
-    write_visual_genome(zips, [str(tmp_path / "images.zip")], *tables, str(tmp_path / "accounting.csv"))
-    schemas = (IMAGES, OBJECTS, RELATIONSHIPS, REGION_DESCRIPTIONS)
+    tables = ("images", "objects", "relationships", "region_descriptions")
+    write_visual_genome(
+        annotation_paths=[zipped(folder / f"{n}.json.zip", json.dumps(files[n]), f"{n}.json") for n in ANNOTATIONS],
+        image_places=[zipped(folder / "images.zip", "abc", "VG_100K/9.jpg"), str(folder / "images2.zip")],
+        missing_images_path=str(folder / "missing_images.csv"),
+        accounting_path=str(folder / "accounting.csv"),
+        **{f"{name}_path": str(folder / f"{name}.parquet") for name in tables},
+        cfg='{"missing_images": "stop"}',
+    )
+
+
+def test_stage_writes_its_tables_and_counts(tmp_path):
+    run_stage(tmp_path)
+    schemas = {"images": IMAGES, "objects": OBJECTS, "relationships": RELATIONSHIPS}
+    schemas["region_descriptions"] = REGION_DESCRIPTIONS
     images, objects, relationships, regions = (
-        read_table(p, s).to_pylist() for p, s in zip(tables, schemas, strict=True)
+        read_table(tmp_path / f"{name}.parquet", schema).to_pylist() for name, schema in schemas.items()
     )
     assert images[0]["path"] == "VG_100K/9.jpg"
     assert objects[0]["attributes"] == ["tall"]
@@ -305,7 +295,14 @@ def test_stage_writes_its_tables_and_counts(tmp_path):
     assert regions == [{"image_id": 9, **REGION}]
     with open(tmp_path / "accounting.csv", newline="") as file:
         kept = {row["unit"]: row["count"] for row in csv.DictReader(file) if row["reason"] == KEPT}
-    assert kept == dict.fromkeys(("image", "object", "attribute_entry", "relationship", "region_description"), "1")
+    units = ("image", "image_file", "object", "attribute_entry", "relationship", "region_description")
+    assert kept == dict.fromkeys(units, "1")
+
+
+def test_missing_image_stops_the_stage_before_the_other_files_are_read(tmp_path):
+    with pytest.raises(ValueError, match=r"1 of 1 images have no file .*VG_100K: 1.* ids 9; .*images2\.zip \(not"):
+        run_stage(tmp_path, url="https://h/VG_100K/8.jpg")
+    assert not (tmp_path / "objects.parquet").exists()
 
 
 def read_real(folder, version):
@@ -345,6 +342,6 @@ def test_real_images_of_version_1_0_are_read_by_the_same_code(shared_data):
 
 def test_real_image_data_is_read(shared_data):
     entries = json.loads((shared_data / "visual_genome_5_images" / "image_data.json").read_text())
-    rows = list(image_rows(entries, {}, Counter()))
+    rows = list(image_rows(entries, ImageSearch([]), Counter()))
     assert len(rows) == 5
     assert all(row["width"] > 0 and row["height"] > 0 and row["archive"] is None for row in rows)

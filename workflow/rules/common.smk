@@ -95,6 +95,12 @@ def get_vocabulary_accounting(wildcards):
     ]
 
 
+def get_image_checks():
+    """Checks of all images."""
+    parts = get_parts(config["visual_genome"]["image_parts"])
+    return [f"results/visual_genome/image_checks/{part}.csv" for part in parts]
+
+
 def get_parsed_regions():
     """Graphs of all parsed regions."""
     parts = get_parts(config["graphs"]["parts"])

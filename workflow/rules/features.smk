@@ -3,7 +3,7 @@ rule extract_features:
     input:
         sets=get_retrieval_sets("systematicity"),
         images="results/visual_genome/images.parquet",
-        archives=get_image_zips(),
+        places=get_found_image_places(),
         weights=get_weights,
     output:
         index="results/features/{model}/{family}.parquet",
@@ -22,7 +22,7 @@ rule extract_features:
         runtime=240,
     params:
         cfg=get_settings(settings.features_settings, "model"),
-        archives=get_image_zip_paths(),
+        image_places=get_image_places(),
         code=code_digest("extract_features.py"),
     message:
         "Encoding {wildcards.family} sets with {wildcards.model}"

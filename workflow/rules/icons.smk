@@ -8,7 +8,7 @@ rule build_icons_visual_genome:
             for name in visual_genome.ANNOTATIONS
         ],
         images=[
-            f"results/icons/visual_genome/{name}" for name in visual_genome.IMAGE_ZIPS
+            f"results/icons/visual_genome/{name}" for name in image_files.IMAGE_ZIPS
         ],
     log:
         "results/logs/build_icons_visual_genome/build_icons_visual_genome.log",

@@ -78,7 +78,7 @@ rule plot_contact_sheet:
     input:
         sets=get_retrieval_sets("systematicity"),
         images="results/visual_genome/images.parquet",
-        archives=get_image_zips(),
+        places=get_found_image_places(),
     output:
         sheet=report(
             "results/plots/contact_sheet_systematicity.png",

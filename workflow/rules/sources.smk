@@ -3,7 +3,7 @@
 import os
 from glob import glob
 
-from crepebench import corpora, visual_genome
+from crepebench import corpora, image_files, visual_genome
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE
 
 
@@ -21,17 +21,24 @@ def get_annotation_files():
     ]
 
 
-def get_image_zip_paths():
-    """Paths of the image zips, whether they are there or not."""
-    return [get_visual_genome_file(name) for name in visual_genome.IMAGE_ZIPS]
-
-
 def get_image_zips():
-    """Paths of the image zips; of the user's own those that are there, since sets can be built without images."""
-    paths = get_image_zip_paths()
+    """Paths of the image zips, whether they are there or not."""
+    return [get_visual_genome_file(name) for name in image_files.IMAGE_ZIPS]
+
+
+def get_image_places():
+    """Zips and folders that are searched for images, whether they are there or not."""
     if config["visual_genome"]["source"] == "icons":
-        return paths
-    return [path for path in paths if os.path.exists(path)]
+        return get_image_zips()
+    return [get_visual_genome_file(name) for name in image_files.IMAGE_PLACES]
+
+
+def get_found_image_places():
+    """Those that the run makes or that are there; there may be none, since sets can be built without images."""
+    places = get_image_places()
+    if config["visual_genome"]["source"] == "icons":
+        return places
+    return list(filter(os.path.exists, places))
 
 
 def get_corpus_paths(corpus):
@@ -54,7 +61,10 @@ def get_corpus_files(wildcards):
 
 def get_source_files():
     """Files that the user brings: Visual Genome, captions, weights."""
-    files = [*get_annotation_files(), *get_image_zip_paths()]
+    images = get_found_image_places()
+    if set(images) <= set(get_image_zips()):  # nothing is unpacked
+        images = get_image_zips()
+    files = [*get_annotation_files(), *images]
     files += [
         path for corpus in config["corpora"]["use"] for path in get_corpus_paths(corpus)
     ]

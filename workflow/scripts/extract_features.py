@@ -8,7 +8,7 @@ if __name__ == "__main__":
     extract_features(
         sets_paths=list(snakemake.input.sets),
         images_path=snakemake.input.images,
-        archive_paths=list(snakemake.params.archives),
+        image_places=list(snakemake.params.image_places),
         index_path=snakemake.output.index,
         accounting_path=snakemake.output.accounting,
         weights_paths=list(snakemake.input.weights),

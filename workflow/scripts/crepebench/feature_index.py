@@ -15,11 +15,11 @@ import numpy as np
 from crepebench.accounting import KEPT, READ
 from crepebench.feature_store import FeatureStore
 from crepebench.files import atomic_path
+from crepebench.images import IMAGE_MISSING
 from crepebench.schema import FEATURE_INDEX, RETRIEVAL_SETS, read_table, write_table
 
 TEXT = "text"
 CROP = "crop"
-IMAGE_MISSING = "image_missing"
 IDS_SHOWN = 20
 Box = tuple[int, int, int, int]
 Crop = tuple[int, Box]
@@ -110,19 +110,19 @@ def plan_contents(texts: set[str], crops: set[Crop], images: dict[int, dict]) ->
     )
 
 
-def describe_problems(problems: Mapping[Crop, str], n_crops: int, archive_paths: list[str]) -> list[str]:
+def describe_problems(problems: Mapping[Crop, str], n_crops: int, image_places: list[str]) -> list[str]:
     """Says for each reason how many crops have no feature, of which images, and where missing images were searched.
 
     Args:
         problems: reason for each crop without a feature.
         n_crops: number of all crops.
-        archive_paths: zips that were searched for the images.
+        image_places: zips and folders that were searched for the images.
     """
     lines = []
     for reason, count in sorted(Counter(problems.values()).items()):
         ids = sorted({image_id for (image_id, _), found in problems.items() if found == reason})
         first = ", ".join(map(str, ids[:IDS_SHOWN])) + (", ..." if len(ids) > IDS_SHOWN else "")
-        where = f"; searched for <image_id>.jpg in {', '.join(archive_paths)}" if reason == IMAGE_MISSING else ""
+        where = f"; searched in {', '.join(image_places)}" if reason == IMAGE_MISSING else ""
         lines.append(f"{reason}: {count} of {n_crops} crops; {len(ids)} image(s): {first}{where}")
     return lines
 

@@ -3,8 +3,6 @@
 import json
 import logging
 import time
-import zipfile
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -25,6 +23,7 @@ from crepebench.feature_index import (
     write_index,
 )
 from crepebench.feature_store import FeatureStore
+from crepebench.images import BadImageError, ImageReader, check_most_are_good, cut_crop
 from crepebench.models import load_model
 from crepebench.schema import IMAGES, read_table
 
@@ -32,8 +31,6 @@ logger = logging.getLogger(__name__)
 
 TEXTS_PER_SHARD = 20_000
 IMAGES_PER_SHARD = 1_000
-IMAGE_ERRORS = (OSError, ValueError, zipfile.BadZipFile, zlib.error)
-"""What a damaged image, or a damaged zip around it, may raise."""
 MOST_ROUNDS = 3
 """How often features that leave the store while the job runs (pruned, damaged) are encoded before the job gives up."""
 
@@ -41,7 +38,7 @@ MOST_ROUNDS = 3
 def extract_features(
     sets_paths: list[str],
     images_path: str,
-    archive_paths: list[str],
+    image_places: list[str],
     index_path: str,
     accounting_path: str,
     weights_paths: list[str],
@@ -54,7 +51,7 @@ def extract_features(
     Args:
         sets_paths: tables RETRIEVAL_SETS.
         images_path: table IMAGES.
-        archive_paths: zips that were searched for the images.
+        image_places: zips and folders that were searched for the images.
         index_path: table FEATURE_INDEX to write; the model's identity stands beside it as `.identity.json`.
         accounting_path: counts to write.
         weights_paths: files of the model's weights; empty where its config entry names a tag.
@@ -63,7 +60,7 @@ def extract_features(
         cfg: JSON of `batch_size`, `store` (folder of the feature store) and `model` (its config entry).
 
     Raises:
-        ValueError: no crop has a feature; says why.
+        ValueError: no crop has a feature, or most images with a file cannot be used; says why.
         OSError: the store keeps losing what is added to it.
     """
     config = json.loads(cfg)
@@ -75,7 +72,7 @@ def extract_features(
     places = store.find(contents.keys)
     logger.info("%d of %d features are in the store", len(places), len(contents.keys))
     for _ in range(MOST_ROUNDS):
-        encode_missing(contents, places, images, encoder, store, config["batch_size"], archive_paths)
+        encode_missing(contents, places, images, encoder, store, config["batch_size"], image_places)
         with store.locked():  # what is found here cannot be pruned before the index that names it is written
             places = store.find(contents.keys)
             n_missing = sum(map(len, contents.missing(places)))
@@ -96,21 +93,24 @@ def encode_missing(
     encoder,
     store: FeatureStore,
     batch_size: int,
-    archive_paths: list[str],
+    image_places: list[str],
 ) -> None:
     """Encodes what has no place in the store; notes and logs why crops cannot be encoded.
 
     Raises:
-        ValueError: no crop has a feature; says why.
+        ValueError: no crop has a feature, or most images with a file cannot be used; says why.
     """
     texts, crops = contents.missing(places)
     problems = encode_crops(crops, images, encoder, store, batch_size)
     contents.problems |= problems
-    report = describe_problems(contents.problems, contents.n_crops, archive_paths)
+    report = describe_problems(contents.problems, contents.n_crops, image_places)
     for line in report:
         logger.warning("%s", line)
     if report and len(contents.problems) == contents.n_crops:
         raise ValueError("\n".join(["no crop has a feature, so all tables would be empty:", *report]))
+    with_file = {image_id for image_id, _ in contents.key_of_crop}
+    failed = {image_id for image_id, _ in contents.problems} & with_file
+    check_most_are_good(len(failed), len(with_file), report)
     encode_texts(texts, encoder, store, batch_size)
     n_crops = len(crops) - len(problems)
     if texts or n_crops:
@@ -136,7 +136,7 @@ def encode_crops(
     """Encodes crops and adds them to the store; every image is decoded once.
 
     Returns:
-        Reason for each crop whose image could not be read.
+        Reason for each crop whose image cannot be used.
     """
     import torch
 
@@ -145,60 +145,38 @@ def encode_crops(
         by_image[image_id].append(box)
     problems: dict[Crop, str] = {}
     start, n_done = time.monotonic(), 0
-    for chunk in _chunks(sorted(by_image), IMAGES_PER_SHARD):
-        keys, vectors, batch = [], [], []
-        for key, tensor in _preprocessed(chunk, by_image, images, encoder.preprocess, problems):
-            keys.append(key)
-            batch.append(tensor)
-            if len(batch) == batch_size:
+    with ImageReader() as reader:
+        for chunk in _chunks(sorted(by_image), IMAGES_PER_SHARD):
+            keys, vectors, batch = [], [], []
+            for key, tensor in _preprocessed(chunk, by_image, images, encoder.preprocess, problems, reader):
+                keys.append(key)
+                batch.append(tensor)
+                if len(batch) == batch_size:
+                    vectors.append(encoder.encode_images(torch.stack(batch)))
+                    batch = []
+            if batch:
                 vectors.append(encoder.encode_images(torch.stack(batch)))
-                batch = []
-        if batch:
-            vectors.append(encoder.encode_images(torch.stack(batch)))
-        if keys:
-            store.add(keys, np.concatenate(vectors))
-        n_done += len(chunk)
-        _log_progress("images", n_done, len(by_image), start)
+            if keys:
+                store.add(keys, np.concatenate(vectors))
+            n_done += len(chunk)
+            _log_progress("images", n_done, len(by_image), start)
     return problems
 
 
-def _preprocessed(image_ids: list[int], by_image: dict, images: dict, preprocess, problems: dict) -> Iterator[tuple]:
-    """Yields key and preprocessed tensor of each crop; notes the crops of images that cannot be read."""
-    archives: dict[str, zipfile.ZipFile] = {}
+def _preprocessed(
+    image_ids: list[int], by_image: dict, images: dict, preprocess, problems: dict, reader: ImageReader
+) -> Iterator[tuple]:
+    """Yields key and preprocessed tensor of each crop; notes the crops of images that cannot be used."""
     for image_id in image_ids:
         image, boxes = images[image_id], by_image[image_id]
-        if image["archive"] not in archives:
-            archives[image["archive"]] = zipfile.ZipFile(image["archive"])
         try:
-            picture = read_image(archives[image["archive"]], image["path"])
-        except IMAGE_ERRORS as error:
+            picture = reader.read(image).picture
+        except BadImageError as error:
             logger.warning("image %d (%s in %s) is set aside: %s", image_id, image["path"], image["archive"], error)
-            problems.update({(image_id, box): "image_unreadable" for box in boxes})
+            problems.update({(image_id, box): error.reason for box in boxes})
             continue
-        if picture.size != (image["width"], image["height"]):
-            logger.warning("image %d is %s pixels, its annotations say otherwise; set aside", image_id, picture.size)
-            problems.update({(image_id, box): "image_size" for box in boxes})
-            continue
-        for x, y, width, height in boxes:
-            yield crop_key(image, (x, y, width, height)), preprocess(picture.crop((x, y, x + width, y + height)))
-    for archive in archives.values():
-        archive.close()
-
-
-def read_image(archive: zipfile.ZipFile, member: str):
-    """Decodes an image of a zip completely, as RGB.
-
-    Raises:
-        OSError: the image is damaged or cut off.
-        ValueError: the image has so many pixels that it is taken for an attack.
-    """
-    from PIL import Image
-
-    try:
-        with archive.open(member) as stream, Image.open(stream) as picture:
-            return picture.convert("RGB")
-    except Image.DecompressionBombError as error:
-        raise ValueError(str(error)) from error
+        for box in boxes:
+            yield crop_key(image, box), preprocess(cut_crop(picture, box))
 
 
 def _log_progress(what: str, n_done: int, n_all: int, start: float) -> None:

@@ -3,14 +3,13 @@
 import csv
 import json
 import textwrap
-import zipfile
 from itertools import islice
 
 import numpy as np
 
 from crepebench.accounting import KEPT, READ
-from crepebench.features import IMAGE_ERRORS, read_image
 from crepebench.files import atomic_path
+from crepebench.images import BadImageError, ImageReader, cut_crop
 from crepebench.schema import IMAGES, RETRIEVAL_SETS, read_table
 
 SPLIT_COLOURS = {"SC": "#1b6ca8", "UC": "#d1732c", "UA": "#7a7a7a"}
@@ -194,10 +193,11 @@ def plot_contact_sheet(sets_paths: list[str], images_path: str, sheet_path: str,
     rows = [row for path in sets_paths for row in read_table(path, RETRIEVAL_SETS).to_pylist()]
     rng = np.random.default_rng(config["seed"])
     chosen: list[tuple[dict, object]] = []
-    for foil_type, n_wanted in (("atom", n_sets - n_sets // 2), ("comp", n_sets // 2)):
-        pool = [row for row in rows if row["foil_type"] == foil_type]
-        drawable = ((row, _crop(row, images)) for row in (pool[i] for i in rng.permutation(len(pool))))
-        chosen += islice(((row, crop) for row, crop in drawable if crop is not None), n_wanted)
+    with ImageReader() as reader:
+        for foil_type, n_wanted in (("atom", n_sets - n_sets // 2), ("comp", n_sets // 2)):
+            pool = [row for row in rows if row["foil_type"] == foil_type]
+            drawable = ((row, _crop(row, images, reader)) for row in (pool[i] for i in rng.permutation(len(pool))))
+            chosen += islice(((row, crop) for row, crop in drawable if crop is not None), n_wanted)
     plt = _pyplot()
     n_columns = 3
     n_lines = -(-len(chosen) // n_columns) or 1
@@ -228,17 +228,13 @@ def _write_texts(ax, row: dict) -> None:
         )
 
 
-def _crop(row: dict, images: dict[int, dict]):
-    """Returns the crop of a set, None where its image cannot be read."""
-    image = images[row["image_id"]]
-    if image["archive"] is None:
-        return None
+def _crop(row: dict, images: dict[int, dict], reader: ImageReader):
+    """Returns the crop of a set, None where its image cannot be used."""
     try:
-        with zipfile.ZipFile(image["archive"]) as archive:
-            picture = read_image(archive, image["path"])
-    except IMAGE_ERRORS:
+        picture = reader.read(images[row["image_id"]]).picture
+    except BadImageError:
         return None
-    return picture.crop((row["x"], row["y"], row["x"] + row["width"], row["y"] + row["height"]))
+    return cut_crop(picture, (row["x"], row["y"], row["width"], row["height"]))
 
 
 def _pyplot():

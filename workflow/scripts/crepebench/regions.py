@@ -5,6 +5,7 @@ box after it has been clipped to its image.
 """
 
 import json
+import logging
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,10 @@ import polars as pl
 from crepebench.accounting import KEPT, READ, write_accounting
 from crepebench.corpora import normalise_text
 from crepebench.schema import IMAGES, REGION_DESCRIPTIONS, REGIONS, read_table, write_table
+
+logger = logging.getLogger(__name__)
+
+PERCENTILES = (0, 5, 25, 50, 75, 95, 100)
 
 
 def canonical_caption(phrase: str) -> str:
@@ -23,8 +28,16 @@ def canonical_caption(phrase: str) -> str:
     return normalise_text(phrase).lower().rstrip(" .")
 
 
+def whole_pixels(edge: pl.Expr) -> pl.Expr:
+    """Rounds an edge of a box to whole pixels: to the nearest, halves up; null where it is no finite number.
+
+    # ASSUME: fractions in boxes round to the nearest edge. The annotations seen so far hold whole numbers only.
+    """
+    return (edge + 0.5).floor().cast(pl.Int64, strict=False)
+
+
 def filter_regions(regions: pl.DataFrame, images: pl.DataFrame, config: dict) -> pl.DataFrame:
-    """Clips boxes and finds the reason, if any, for which each region is dropped.
+    """Rounds and clips boxes and finds the reason, if any, for which each region is dropped.
 
     Args:
         regions: table REGION_DESCRIPTIONS.
@@ -37,17 +50,21 @@ def filter_regions(regions: pl.DataFrame, images: pl.DataFrame, config: dict) ->
     sizes = images.select("image_id", image_width="width", image_height="height")
     joined = regions.join(sizes, on="image_id", how="left", validate="m:1").sort("region_id")
     raw = {f"{name}_raw": pl.col(name) for name in ("x", "y", "width", "height")}
-    boxes = joined.with_columns(**raw).with_columns(
-        left=pl.col("x").clip(0, pl.col("image_width")),
-        top=pl.col("y").clip(0, pl.col("image_height")),
-        right=(pl.col("x") + pl.col("width")).clip(0, pl.col("image_width")),
-        bottom=(pl.col("y") + pl.col("height")).clip(0, pl.col("image_height")),
+    boxes = joined.with_columns(
+        **raw,
+        left=whole_pixels(pl.col("x")),
+        top=whole_pixels(pl.col("y")),
+        right=whole_pixels(pl.col("x") + pl.col("width")),
+        bottom=whole_pixels(pl.col("y") + pl.col("height")),
     )
+    is_box = (pl.col("left") < pl.col("right")) & (pl.col("top") < pl.col("bottom"))
     clipped = boxes.with_columns(
-        x=pl.col("left"),
-        y=pl.col("top"),
-        width=pl.col("right") - pl.col("left"),
-        height=pl.col("bottom") - pl.col("top"),
+        is_box=is_box.fill_null(False),
+        x=pl.col("left").clip(0, pl.col("image_width")),
+        y=pl.col("top").clip(0, pl.col("image_height")),
+    ).with_columns(
+        width=pl.col("right").clip(0, pl.col("image_width")) - pl.col("x"),
+        height=pl.col("bottom").clip(0, pl.col("image_height")) - pl.col("y"),
         caption_raw=pl.col("phrase"),
         caption=pl.col("phrase").map_elements(canonical_caption, return_dtype=pl.String),
     )
@@ -64,6 +81,8 @@ def filter_regions(regions: pl.DataFrame, images: pl.DataFrame, config: dict) ->
         .then(pl.lit("image_unknown"))
         .when(pl.col("caption") == "")
         .then(pl.lit("caption_empty"))
+        .when(~pl.col("is_box"))
+        .then(pl.lit("box_empty"))
         .when((pl.col("width") <= 0) | (pl.col("height") <= 0))
         .then(pl.lit("box_outside_image"))
         .when(area < config["min_area"])
@@ -75,6 +94,24 @@ def filter_regions(regions: pl.DataFrame, images: pl.DataFrame, config: dict) ->
         .otherwise(pl.lit(""))
     )
     return clipped.with_columns(reason=reason).select([*REGIONS.names, "reason"])
+
+
+def log_shapes(crops: pl.DataFrame) -> None:
+    """Logs how thin crops are, and how much of them a model sees that cuts a square from the middle.
+
+    Args:
+        crops: kept rows of REGIONS.
+    """
+    if crops.height:
+        aspects = (crops["width"] / crops["height"]).to_numpy()
+        shown = np.minimum(aspects, 1 / aspects)
+        quantiles = ", ".join(f"{value:.2f}" for value in np.percentile(aspects, PERCENTILES))
+        logger.info("width / height of the %d crops, percentiles %s: %s", crops.height, PERCENTILES, quantiles)
+        logger.info(
+            "a square from the middle shows %.1f%% of a crop on average, and under two thirds of %.1f%% of the crops",
+            100 * shown.mean(),
+            100 * (shown < 2 / 3).mean(),
+        )
 
 
 def write_regions(
@@ -94,6 +131,7 @@ def write_regions(
         pl.from_arrow(read_table(images_path, IMAGES)),
         json.loads(cfg),
     )
+    log_shapes(rows.filter(pl.col("reason") == ""))
     reasons = rows["reason"].value_counts().iter_rows()
     counts = {READ: rows.height, KEPT: 0, **{reason or KEPT: count for reason, count in reasons}}
     write_table(regions_path, REGIONS, rows.filter(pl.col("reason") == "").drop("reason").iter_rows(named=True))

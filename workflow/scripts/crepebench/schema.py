@@ -29,9 +29,9 @@ IMAGES = pa.schema(
         ("image_id", pa.int64()),
         ("width", pa.int64()),
         ("height", pa.int64()),
-        ("archive", pa.string()),  # zip file that holds the image; null where no file was found
-        ("path", pa.string()),  # member of that zip
-        ("crc32", pa.int64()),  # checksum of the member, from the zip's directory
+        ("archive", pa.string()),  # zip or folder that holds the image; null where no file was found
+        ("path", pa.string()),  # member of that zip, or file in that folder
+        ("crc32", pa.int64()),  # checksum of the image's file; null where it is missing or could not be read
         ("coco_id", pa.int64()),
         ("flickr_id", pa.int64()),
     ],
@@ -67,10 +67,10 @@ REGION_DESCRIPTIONS = pa.schema(
     [
         ("region_id", pa.int64()),
         ("image_id", pa.int64()),
-        ("x", pa.int64()),
-        ("y", pa.int64()),
-        ("width", pa.int64()),
-        ("height", pa.int64()),
+        ("x", pa.float64()),  # as annotated: may be negative, a fraction or null
+        ("y", pa.float64()),
+        ("width", pa.float64()),
+        ("height", pa.float64()),
         ("phrase", pa.string()),
     ],
     metadata=made_by("build_visual_genome"),
@@ -79,14 +79,14 @@ REGIONS = pa.schema(
     [
         ("region_id", pa.int64()),
         ("image_id", pa.int64()),
-        ("x", pa.int64()),
+        ("x", pa.int64()),  # of the crop: whole pixels within the image
         ("y", pa.int64()),
         ("width", pa.int64()),
         ("height", pa.int64()),
-        ("x_raw", pa.int64()),
-        ("y_raw", pa.int64()),
-        ("width_raw", pa.int64()),
-        ("height_raw", pa.int64()),
+        ("x_raw", pa.float64()),  # as annotated
+        ("y_raw", pa.float64()),
+        ("width_raw", pa.float64()),
+        ("height_raw", pa.float64()),
         ("caption", pa.string()),
         ("caption_raw", pa.string()),
     ],

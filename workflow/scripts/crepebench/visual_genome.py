@@ -10,45 +10,53 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from crepebench.accounting import KEPT, READ, write_accounting
+from crepebench.image_files import ImageSearch
 from crepebench.schema import IMAGES, OBJECTS, REGION_DESCRIPTIONS, RELATIONSHIPS, write_table
 
 logger = logging.getLogger(__name__)
 
 ANNOTATIONS = ("image_data", "objects", "attributes", "relationships", "region_descriptions")
-IMAGE_ZIPS = ("images.zip", "images2.zip")
 PROGRESS_STEP = 20_000
 
 
 def write_visual_genome(
     annotation_paths: list[str],
-    image_zip_paths: list[str],
+    image_places: list[str],
     images_path: str,
+    missing_images_path: str,
     objects_path: str,
     relationships_path: str,
     region_descriptions_path: str,
     accounting_path: str,
+    cfg: str,
 ) -> None:
     """Reads the annotation zips and writes the four tables of the stage.
 
     Args:
         annotation_paths: the five zips, in the order of `ANNOTATIONS`.
-        image_zip_paths: zips with the images.
+        image_places: zips and folders to search for the images, whether they are there or not.
         images_path: table IMAGES to write.
+        missing_images_path: CSV of the images without a file to write.
         objects_path: table OBJECTS to write.
         relationships_path: table RELATIONSHIPS to write.
         region_descriptions_path: table REGION_DESCRIPTIONS to write.
         accounting_path: counts of the stage.
+        cfg: JSON of `missing_images`, of the config block `visual_genome`.
 
     Raises:
-        ValueError: a zip is damaged, its JSON is, or an entry has unknown fields; names file and entry.
+        ValueError: a zip is damaged, its JSON is, or an entry has unknown fields; names file and entry. Or images are
+            missing, and the config does not allow that.
     """
     files = dict(zip(ANNOTATIONS, annotation_paths, strict=True))
-    counts = {unit: Counter() for unit in ("image", "object", "attribute_entry", "relationship", "region_description")}
-    members = list_image_members(image_zip_paths)
-    write_table(images_path, IMAGES, image_rows(read_entries(files["image_data"]), members, counts["image"]))
+    units = ("image", "image_file", "object", "attribute_entry", "relationship", "region_description")
+    counts = {unit: Counter() for unit in units}
+    search = ImageSearch(image_places)
+    write_table(images_path, IMAGES, image_rows(read_entries(files["image_data"]), search, counts["image"]))
+    search.settle(missing_images_path, json.loads(cfg)["missing_images"])
+    counts["image_file"].update(search.counts())
     attributes = read_attributes(read_entries(files["attributes"]), files["attributes"])
     objects = object_rows(read_entries(files["objects"]), files["objects"], attributes, counts["object"])
     write_table(objects_path, OBJECTS, objects)
@@ -91,23 +99,8 @@ def read_entries(path: str) -> Iterator[dict]:
         raise ValueError(f"{path}: the JSON inside is damaged ({error}); fetch it again") from error
 
 
-def list_image_members(image_zip_paths: list[str]) -> dict[int, list[tuple[str, str, int]]]:
-    """Lists the images in zips: (zip, member, checksum) by the image's number."""
-    members: dict[int, list[tuple[str, str, int]]] = {}
-    for path in image_zip_paths:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                for info in archive.infolist():
-                    name = PurePosixPath(info.filename)
-                    if name.suffix == ".jpg" and name.stem.isdecimal():
-                        members.setdefault(int(name.stem), []).append((path, info.filename, info.CRC))
-        except zipfile.BadZipFile as error:
-            raise ValueError(f"{path}: the zip is damaged ({error}); fetch it again") from error
-    return members
-
-
-def image_rows(entries: Iterable[dict], members: dict, counts: Counter) -> Iterator[dict]:
-    """Yields rows of the images table; where an image is in several places, the folder of its url wins."""
+def image_rows(entries: Iterable[dict], search: ImageSearch, counts: Counter) -> Iterator[dict]:
+    """Yields rows of the images table, each with the place of its file if there is one."""
     seen = set()
     for entry in entries:
         counts[READ] += 1
@@ -116,17 +109,15 @@ def image_rows(entries: Iterable[dict], members: dict, counts: Counter) -> Itera
             counts["image_id_repeated"] += 1
             continue
         seen.add(image_id)
-        folder = entry["url"].split("/")[-2] if entry.get("url", "").count("/") > 1 else ""
-        places = sorted(members.get(image_id, []), key=lambda place: PurePosixPath(place[1]).parent.name != folder)
-        archive, path, crc32 = places[0] if places else (None, None, None)
+        file = search.find(image_id, entry.get("url"))
         counts[KEPT] += 1
         yield {
             "image_id": image_id,
             "width": _field(entry, "image_data", "width"),
             "height": _field(entry, "image_data", "height"),
-            "archive": archive,
-            "path": path,
-            "crc32": crc32,
+            "archive": file and file.archive,
+            "path": file and file.path,
+            "crc32": file and file.crc32,
             "coco_id": entry.get("coco_id"),
             "flickr_id": entry.get("flickr_id"),
         }
