@@ -1,7 +1,8 @@
 rule build_visual_genome:
-    """Turn Visual Genome's zipped JSON into tables, joined by image id."""
+    """Turn Visual Genome's JSON into tables, joined by image id."""
     input:
         annotations=get_annotation_files(),
+        aliases=get_alias_files(),
         images=get_image_zips(),
     output:
         images="results/visual_genome/images.parquet",
@@ -18,6 +19,7 @@ rule build_visual_genome:
     resources:
         mem_mb=8000,
     params:
+        cfg=to_json(settings.visual_genome_settings(config)),
         code=code_digest("build_visual_genome.py"),
     message:
         "Reading Visual Genome"

@@ -1,4 +1,4 @@
-"""Turn Visual Genome's zips into tables: crepebench.visual_genome.write_visual_genome."""
+"""Turn Visual Genome's JSON into tables: crepebench.visual_genome.write_visual_genome."""
 
 from crepebench.job import start_log
 from crepebench.visual_genome import write_visual_genome
@@ -7,10 +7,12 @@ if __name__ == "__main__":
     start_log(snakemake)
     write_visual_genome(
         annotation_paths=list(snakemake.input.annotations),
+        alias_paths=list(snakemake.input.aliases),
         image_zip_paths=list(snakemake.input.images),
         images_path=snakemake.output.images,
         objects_path=snakemake.output.objects,
         relationships_path=snakemake.output.relationships,
         region_descriptions_path=snakemake.output.region_descriptions,
         accounting_path=snakemake.output.accounting,
+        cfg=snakemake.params.cfg,
     )
