@@ -1,6 +1,8 @@
+from collections import Counter
+
 import pytest
 
-from crepebench.accounting import KEPT, READ, check_counts, read_accounting, write_accounting
+from crepebench.accounting import KEPT, READ, check_counts, kept_rows, read_accounting, write_accounting
 
 
 def test_counts_are_written_read_first_and_kept_last(tmp_path):
@@ -58,3 +60,9 @@ def test_counts_of_other_units_stay_apart(tmp_path):
         ("crop", "image_missing", 1),
         ("crop", KEPT, 1),
     ]
+
+
+def test_rows_are_kept_and_reasons_counted():
+    counts = Counter()
+    assert list(kept_rows([{"id": 1}, "name_missing", {"id": 2}, "name_missing"], counts)) == [{"id": 1}, {"id": 2}]
+    assert counts == {READ: 4, "name_missing": 2, KEPT: 2}

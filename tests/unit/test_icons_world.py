@@ -7,20 +7,16 @@ import polars as pl
 import pytest
 import yaml
 
-from crepebench.accounting import KEPT, READ
+from crepebench.accounting import KEPT, READ, kept_rows
+from crepebench.aliases import Aliases
+from crepebench.annotations import read_items
 from crepebench.corpora import list_files, read_rows
 from crepebench.graphs import parse_texts
 from crepebench.image_files import IMAGE_ZIPS, ImageSearch
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE, load_model
+from crepebench.objects import AttributeEntries, MergedObjects, attribute_items, object_rows
 from crepebench.regions import canonical_caption, filter_regions
-from crepebench.visual_genome import (
-    ANNOTATIONS,
-    image_rows,
-    object_rows,
-    read_attributes,
-    region_rows,
-    relationship_rows,
-)
+from crepebench.visual_genome import ANNOTATIONS, image_rows, region_rows, relationship_rows
 from icons_world import phrases
 from icons_world.control import control_row
 from icons_world.corpora import (
@@ -701,11 +697,21 @@ def test_one_of_each_broken_record_is_there(files, images):
 
 def test_every_broken_record_is_counted_under_its_own_reason(files, config):
     counts = {name: Counter() for name in ("image", "object", "relationship", "region_description")}
+
+    def items(name, list_name):
+        return read_items(files[name], name, list_name)
+
     image_table = list(image_rows(files["image_data"], ImageSearch([]), counts["image"]))
-    attributes = read_attributes(files["attributes"], "attributes")
-    list(object_rows(files["objects"], "objects", attributes, counts["object"]))
-    list(relationship_rows(files["relationships"], "relationships", counts["relationship"]))
-    region_table = list(region_rows(files["region_descriptions"], "regions", counts["region_description"]))
+    attributes, merged = AttributeEntries(), MergedObjects()
+    for _, found in attribute_items(items("attributes", "attributes"), "attributes"):
+        for object_id, texts in found:
+            attributes.add(object_id, texts)
+    objects = object_rows(items("objects", "objects"), "objects", attributes, merged, Aliases())
+    list(kept_rows(objects, counts["object"]))
+    relationships = relationship_rows(items("relationships", "relationships"), "relationships", merged, Aliases())
+    list(kept_rows(relationships, counts["relationship"]))
+    regions = region_rows(items("region_descriptions", "regions"), "regions")
+    region_table = list(kept_rows(regions, counts["region_description"]))
     reasons = {name: {r: n for r, n in found.items() if r not in (READ, KEPT)} for name, found in counts.items()}
     assert reasons == {
         "image": {"image_id_repeated": 1},

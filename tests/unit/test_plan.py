@@ -104,6 +104,12 @@ def test_larger_architecture_costs_more(config):
     assert units["weighted_model_image"] == 108_077 * 19.0
 
 
+@pytest.mark.parametrize(("sample", "n_images"), [(None, 1600), ({"share": 0.25}, 400), ({"ids": [7, 14]}, 2)])
+def test_a_sample_has_fewer_images(config, sample, n_images):
+    config["visual_genome"]["sample"] = sample
+    assert count_units(config, {}, {})["image"] == n_images
+
+
 def test_rows_of_parquet_are_counted_exactly(tmp_path):
     path = tmp_path / "captions.parquet"
     pq.write_table(pa.table({"TEXT": ["a jar"] * 11}), path)

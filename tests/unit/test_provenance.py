@@ -345,8 +345,8 @@ def digests(scripts):
         (
             "schema.py",
             (
-                "    n_rows, group, names = 0, [], set(schema.names)",
-                "    n_rows, group, names = 0, [], {*schema.names}",
+                "    n_rows, batch, group, names = 0, [], [], set(schema.names)",
+                "    n_rows, batch, group, names = 0, [], [], {*schema.names}",
             ),
             {
                 *("build_retrieval_sets", "build_splits", "build_visual_genome", "build_vocabulary"),

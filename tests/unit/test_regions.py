@@ -8,7 +8,7 @@ from crepebench.regions import canonical_caption, filter_regions, log_shapes, wr
 from crepebench.schema import IMAGES, REGION_DESCRIPTIONS, REGIONS, read_table, write_table
 
 REGION_TYPES = pl.Schema(pl.from_arrow(REGION_DESCRIPTIONS.empty_table()).schema)
-CONFIG = {"min_area": 40000, "min_image_share": 0.1, "min_aspect": 0.5, "max_aspect": 2.0}
+CONFIG = {"min_area": 40000, "min_image_share": 0.1, "min_aspect": 0.5, "max_aspect": 2.0, "exclude_coco": False}
 
 
 def region(region_id=1, image_id=1, x=0, y=0, width=200, height=200, phrase="a red jar"):
@@ -23,14 +23,15 @@ def region(region_id=1, image_id=1, x=0, y=0, width=200, height=200, phrase="a r
     }
 
 
-def image(image_id=1, width=640, height=480):
-    names = ("archive", "path", "crc32", "coco_id", "flickr_id")
-    return {"image_id": image_id, "width": width, "height": height, **dict.fromkeys(names)}
+def image(image_id=1, width=640, height=480, coco_id=None):
+    names = ("archive", "path", "crc32", "flickr_id")
+    return {"image_id": image_id, "width": width, "height": height, "coco_id": coco_id, **dict.fromkeys(names)}
 
 
 def filtered(regions, images=None, config=CONFIG):
     frame = pl.from_dicts(regions, schema=REGION_TYPES)
-    sizes = pl.from_dicts([{k: i[k] for k in ("image_id", "width", "height")} for i in images or [image()]])
+    columns = dict.fromkeys(("image_id", "width", "height", "coco_id"), pl.Int64)
+    sizes = pl.from_dicts([{k: i[k] for k in columns} for i in images or [image()]], schema=columns)
     return filter_regions(frame, sizes, config).to_dicts()
 
 
@@ -64,6 +65,18 @@ def test_small_share_of_a_large_image_is_a_reason():
         [region(1, width=200, height=200), region(2, width=250, height=200)], [image(width=1000, height=500)]
     )
     assert [row["reason"] for row in rows] == ["image_share", ""]
+
+
+def test_regions_of_images_that_coco_holds_are_dropped_if_the_config_says_so():
+    regions, images = [region(1, image_id=1), region(2, image_id=2)], [image(1, coco_id=7), image(2)]
+    assert [row["reason"] for row in filtered(regions, images)] == ["", ""]
+    rows = filtered(regions, images, {**CONFIG, "exclude_coco": True})
+    assert [row["reason"] for row in rows] == ["coco_image", ""]
+
+
+def test_regions_without_an_id_are_dropped():
+    rows = filtered([region(None), region(None), region(3)])
+    assert [row["reason"] for row in rows] == ["region_id_missing", "region_id_missing", ""]
 
 
 def test_repeated_region_id_is_dropped_but_once():

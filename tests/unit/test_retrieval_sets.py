@@ -36,13 +36,14 @@ CFG = json.dumps({"protocol": "paper", "seed": 1, "min_pool_count": 1})
 
 
 def object_row(object_id, names, attributes=(), synsets=(), image_id=9):
-    lists = {"names": list(names), "synsets": list(synsets), "attributes": list(attributes)}
+    lists = {"names": list(names), "synsets": list(synsets), "attributes": list(attributes), "merged_object_ids": []}
     return {"image_id": image_id, "object_id": object_id, **lists, "x": 0, "y": 0, "width": 5, "height": 5}
 
 
 def relationship_row(subject, predicate, object_, image_id=9):
-    ids = {"relationship_id": 1, "subject_id": 1, "object_id": 2}
-    return {"image_id": image_id, **ids, "predicate": predicate, "subject_name": subject, "object_name": object_}
+    ids = {"image_id": image_id, "relationship_id": 1, "subject_id": 1, "object_id": 2}
+    texts = {"predicate": predicate, "predicate_raw": predicate, "subject_name": subject, "object_name": object_}
+    return {**dict.fromkeys(RELATIONSHIPS.names), **ids, **texts, "synsets": []}
 
 
 @pytest.mark.parametrize(

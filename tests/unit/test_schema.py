@@ -87,6 +87,17 @@ def test_rows_keep_their_order_across_row_groups(tmp_path, monkeypatch):
     assert read_table(path, SPLITS)["region_id"].to_pylist() == [7 * i % 11 for i in range(11)]
 
 
+@pytest.mark.parametrize("n_rows", [3, 4, 6, 9, 12])
+def test_batches_that_end_with_a_row_group_or_not_lose_no_row(tmp_path, monkeypatch, n_rows):
+    monkeypatch.setattr(schema, "ROWS_PER_GROUP", 6)
+    monkeypatch.setattr(schema, "ROWS_PER_BATCH", 4)
+    path = str(tmp_path / "table.parquet")
+    rows = [{"region_id": i, "split": "SC", "decided_by": ""} for i in range(n_rows)]
+    assert write_table(path, SPLITS, rows) == n_rows
+    assert read_table(path, SPLITS).to_pylist() == rows
+    assert pq.ParquetFile(path).num_row_groups == -(-n_rows // 6)
+
+
 def test_only_the_columns_asked_for_are_read(tmp_path):
     path = str(tmp_path / "table.parquet")
     write_table(path, SPLITS, [{"region_id": 1, "split": "UC", "decided_by": "red jar"}])

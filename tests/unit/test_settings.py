@@ -11,6 +11,7 @@ from crepebench.settings import (
     read_models,
     tables_settings,
     used_models,
+    visual_genome_settings,
 )
 from icons_world.settings import check_icons, control_settings, icons_corpus_settings, training_settings
 
@@ -118,6 +119,26 @@ def test_value_out_of_bounds_is_refused(schema, config, block, key, value):
     config[block][key] = value
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(config, schema)
+
+
+@pytest.mark.parametrize("sample", [None, {"share": 0.01}, {"share": 1}, {"ids": [1, 2]}])
+def test_sample_is_nothing_a_share_or_ids(schema, config, sample):
+    config["visual_genome"]["sample"] = sample
+    jsonschema.validate(config, schema)
+
+
+@pytest.mark.parametrize("sample", [{}, {"share": 0}, {"share": 2}, {"ids": []}, {"share": 0.1, "ids": [1]}, [1], 0.1])
+def test_other_samples_are_refused(schema, config, sample):
+    config["visual_genome"]["sample"] = sample
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(config, schema)
+
+
+def test_known_bad_images_concern_the_true_visual_genome_only(config):
+    assert visual_genome_settings(config)["exclude_images"] == []
+    config["visual_genome"]["source"] = "data/visual_genome"
+    assert visual_genome_settings(config)["exclude_images"] == [1592, 1722, 4616, 4617]
+    assert "source" not in visual_genome_settings(config)
 
 
 @pytest.mark.parametrize("block", ["wordnet", "icons", "regions", "stores"])

@@ -1,3 +1,5 @@
+import re
+
 import yaml
 
 from .conftest import ROOT, assert_ok, run_snakemake
@@ -73,6 +75,23 @@ def test_a_damaged_zip_is_named_in_the_error(tmp_path):
     assert done.returncode != 0
     assert "images.zip: the zip is damaged" in done.stdout + done.stderr
     assert not (tmp_path / "results" / "visual_genome" / "images.parquet").exists()
+
+
+def test_an_unpacked_annotation_file_is_taken_where_its_zip_is_not_there(tmp_path):
+    source = tmp_path / "visual_genome"
+    source.mkdir()
+    for name in ("image_data.json", "objects.json", "objects.json.zip", "relationships.json.zip", "attributes.json"):
+        (source / name).touch()
+    (source / "region_descriptions.json.zip").touch()
+    (source / "object_alias.txt").touch()
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text("visual_genome:\n  source: visual_genome\n  aliases: true\n")
+    done = run_snakemake(tmp_path, "results/visual_genome/images.parquet", "--filegraph", overlay=overlay)
+    assert_ok(done)
+    assert set(re.findall(r">visual_genome/([^<]*)<", done.stdout)) == {
+        *("image_data.json", "objects.json.zip", "attributes.json", "relationships.json.zip"),
+        *("region_descriptions.json.zip", "object_alias.txt"),
+    }
 
 
 def test_the_picture_of_the_dag_shows_every_rule_that_all_needs():

@@ -50,6 +50,7 @@ CHANGES = {
     "icons.control.model": "mini_clip_yfcc15m",
     "visual_genome.source": "visual_genome",
     "visual_genome.missing_images": "stop",
+    "visual_genome.sample": {"share": 0.5},
     "regions.min_area": 30_000,
     "parser.spacy_model": "en_core_web_md",
     "graphs.min_atoms": 3,

@@ -3,7 +3,7 @@
 import os
 from glob import glob
 
-from crepebench import corpora, image_files, visual_genome
+from crepebench import aliases, corpora, image_files, visual_genome
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE
 
 
@@ -14,11 +14,24 @@ def get_visual_genome_file(name):
     return f"{folder}/{name}"
 
 
+def get_annotation_file(name):
+    """Path of an annotation file: the zip, or the unpacked file where only that is there."""
+    unpacked = get_visual_genome_file(f"{name}.json")
+    zipped = f"{unpacked}.zip"
+    is_unpacked = os.path.exists(unpacked) and not os.path.exists(zipped)
+    return unpacked if is_unpacked else zipped
+
+
 def get_annotation_files():
-    """Paths of the annotation zips, in the order of visual_genome.ANNOTATIONS."""
-    return [
-        get_visual_genome_file(f"{name}.json.zip") for name in visual_genome.ANNOTATIONS
-    ]
+    """Paths of the annotation files, in the order of visual_genome.ANNOTATIONS."""
+    return [get_annotation_file(name) for name in visual_genome.ANNOTATIONS]
+
+
+def get_alias_files():
+    """Paths of the alias files that are there, if the config wants them."""
+    paths = [get_visual_genome_file(name) for name in aliases.ALIAS_FILES]
+    wanted = paths if config["visual_genome"]["aliases"] else []
+    return [path for path in wanted if os.path.exists(path)]
 
 
 def get_image_zips():

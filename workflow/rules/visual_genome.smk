@@ -1,7 +1,8 @@
 rule build_visual_genome:
-    """Turn Visual Genome's zipped JSON into tables, joined by image id."""
+    """Turn Visual Genome's JSON into tables, joined by image id."""
     input:
         annotations=get_annotation_files(),
+        aliases=get_alias_files(),
         images=get_found_image_places(),
     output:
         images="results/visual_genome/images.parquet",
@@ -19,7 +20,7 @@ rule build_visual_genome:
     resources:
         mem_mb=8000,
     params:
-        cfg=config_json("visual_genome", "missing_images"),
+        cfg=to_json(settings.visual_genome_settings(config)),
         image_places=get_image_places(),
         code=code_digest("build_visual_genome.py"),
     message:

@@ -7,6 +7,7 @@ if __name__ == "__main__":
     start_log(snakemake)
     write_visual_genome(
         annotation_paths=list(snakemake.input.annotations),
+        alias_paths=list(snakemake.input.aliases),
         image_places=list(snakemake.params.image_places),
         images_path=snakemake.output.images,
         missing_images_path=snakemake.output.missing_images,

@@ -6,7 +6,7 @@ READ = KEPT + dropped. `write_accounting` refuses counts that do not.
 
 import csv
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from crepebench.files import atomic_path
 
@@ -33,6 +33,22 @@ def write_accounting(path: str, stage: str, counts: Mapping[str, Mapping[str, in
             check_counts(stage, unit, by_reason)
             dropped = sorted(set(by_reason) - {READ, KEPT})
             writer.writerows((stage, unit, reason, by_reason[reason]) for reason in (READ, *dropped, KEPT))
+
+
+def kept_rows(results: Iterable[dict | str], counts: Counter) -> Iterator[dict]:
+    """Yields the rows among results and counts all.
+
+    Args:
+        results: for each record its row, or the reason for which it is dropped.
+        counts: counts of the unit to add to.
+    """
+    for result in results:
+        counts[READ] += 1
+        if isinstance(result, str):
+            counts[result] += 1
+        else:
+            counts[KEPT] += 1
+            yield result
 
 
 def check_counts(stage: str, unit: str, by_reason: Mapping[str, int]) -> None:

@@ -64,8 +64,9 @@ def count_units(
         corpus_paths: files of each used corpus; empty for one that is made here.
         relative_costs: cost of an architecture's features, ViT-B-32 being 1.
     """
-    icons = config["icons"]
+    icons, sample = config["icons"], config["visual_genome"]["sample"] or {}
     n_images = icons["n_images"] if config["visual_genome"]["source"] == ICONS else PUBLISHED_IMAGES
+    n_images = min(n_images, len(sample["ids"])) if "ids" in sample else round(n_images * sample.get("share", 1))
     n_captions = 0
     for corpus, paths in corpus_paths.items():
         definition = read_definition(config, "corpora", corpus)

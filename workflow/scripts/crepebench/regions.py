@@ -42,12 +42,13 @@ def filter_regions(regions: pl.DataFrame, images: pl.DataFrame, config: dict) ->
     Args:
         regions: table REGION_DESCRIPTIONS.
         images: table IMAGES.
-        config: block `regions`: min_area (pixels), min_image_share (0-1), min_aspect and max_aspect (width/height).
+        config: block `regions`: min_area (pixels), min_image_share (0-1), min_aspect and max_aspect (width/height),
+            exclude_coco (whether regions of images that COCO holds, too, are dropped).
 
     Returns:
         Columns of REGIONS and `reason` ("" where kept), sorted by region_id.
     """
-    sizes = images.select("image_id", image_width="width", image_height="height")
+    sizes = images.select("image_id", "coco_id", image_width="width", image_height="height")
     joined = regions.join(sizes, on="image_id", how="left", validate="m:1").sort("region_id")
     raw = {f"{name}_raw": pl.col(name) for name in ("x", "y", "width", "height")}
     boxes = joined.with_columns(
@@ -75,10 +76,14 @@ def filter_regions(regions: pl.DataFrame, images: pl.DataFrame, config: dict) ->
     with np.errstate(divide="ignore", invalid="ignore"):
         clipped = clipped.with_columns(share=widths * heights / (image_widths * image_heights), aspect=widths / heights)
     reason = (
-        pl.when(pl.col("region_id").is_duplicated() & ~pl.col("region_id").is_first_distinct())
+        pl.when(pl.col("region_id").is_null())
+        .then(pl.lit("region_id_missing"))
+        .when(pl.col("region_id").is_duplicated() & ~pl.col("region_id").is_first_distinct())
         .then(pl.lit("region_id_repeated"))
         .when(pl.col("image_width").is_null())
         .then(pl.lit("image_unknown"))
+        .when(pl.col("coco_id").is_not_null() & config["exclude_coco"])
+        .then(pl.lit("coco_image"))
         .when(pl.col("caption") == "")
         .then(pl.lit("caption_empty"))
         .when(~pl.col("is_box"))

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from crepebench.files import atomic_path
 
 ROWS_PER_GROUP = 50_000
-ROWS_PER_BATCH = 5_000
+ROWS_PER_BATCH = 1_000
 
 
 def made_by(rule: str, version: int = 1) -> dict[str, str]:
@@ -40,7 +40,8 @@ IMAGES = pa.schema(
 OBJECTS = pa.schema(
     [
         ("image_id", pa.int64()),
-        ("object_id", pa.int64()),
+        ("object_id", pa.int64()),  # null where the file gives none
+        ("merged_object_ids", pa.list_(pa.int64())),  # other ids of the same object (version 1.4)
         ("names", pa.list_(pa.string())),
         ("synsets", pa.list_(pa.string())),
         ("attributes", pa.list_(pa.string())),
@@ -56,10 +57,20 @@ RELATIONSHIPS = pa.schema(
         ("image_id", pa.int64()),
         ("relationship_id", pa.int64()),
         ("predicate", pa.string()),
-        ("subject_id", pa.int64()),
-        ("object_id", pa.int64()),
+        ("predicate_raw", pa.string()),  # as it was annotated
+        ("synsets", pa.list_(pa.string())),
+        ("subject_id", pa.int64()),  # null, or in no row of OBJECTS, in version 1.0
         ("subject_name", pa.string()),
+        ("subject_x", pa.int64()),  # box of the subject in the relationship itself; null where it has none
+        ("subject_y", pa.int64()),
+        ("subject_width", pa.int64()),
+        ("subject_height", pa.int64()),
+        ("object_id", pa.int64()),
         ("object_name", pa.string()),
+        ("object_x", pa.int64()),
+        ("object_y", pa.int64()),
+        ("object_width", pa.int64()),
+        ("object_height", pa.int64()),
     ],
     metadata=made_by("build_visual_genome"),
 )
@@ -203,31 +214,44 @@ def write_table(path: str, schema: pa.Schema, rows: Iterable[dict]) -> int:
     Raises:
         ValueError: a row does not fit the schema; names the file.
     """
-    n_rows, group, names = 0, [], set(schema.names)
-    integers = [field.name for field in schema if pa.types.is_integer(field.type)]
+    n_rows, batch, group, names = 0, [], [], set(schema.names)
     with atomic_path(path) as partial, pq.ParquetWriter(partial, schema, compression="zstd") as writer:
 
-        def flush() -> None:
-            try:
-                for name in integers:  # pyarrow would cut a fraction off
-                    for row in group:
-                        if isinstance(row[name], float) and not row[name].is_integer():
-                            raise pa.ArrowInvalid(f"column {name!r} is of integers, and a row holds {row[name]}")
-                writer.write_table(pa.Table.from_pylist(group, schema=schema))
-            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-                raise ValueError(f"{path}: a row does not fit the table ({error})") from error
-            group.clear()
+        def convert() -> None:  # small batches: many dicts at once would cost the garbage collector much time
+            group.append(_to_table(path, schema, batch))
+            batch.clear()
 
         for row in rows:
             if row.keys() != names:
                 raise ValueError(f"{path}: a row has the fields {sorted(row)}, the table {sorted(names)}")
-            group.append(row)
+            batch.append(row)
             n_rows += 1
-            if len(group) == ROWS_PER_GROUP:
-                flush()
+            if len(batch) == ROWS_PER_BATCH or n_rows % ROWS_PER_GROUP == 0:
+                convert()
+            if n_rows % ROWS_PER_GROUP == 0:
+                writer.write_table(pa.concat_tables(group))
+                group.clear()
+        if batch:
+            convert()
         if group:
-            flush()
+            writer.write_table(pa.concat_tables(group))
     return n_rows
+
+
+def _to_table(path: str, schema: pa.Schema, rows: list[dict]) -> pa.Table:
+    """Returns rows as a table.
+
+    Raises:
+        ValueError: a row does not fit the schema; names the file.
+    """
+    try:
+        for name in (field.name for field in schema if pa.types.is_integer(field.type)):
+            for row in rows:  # pyarrow would cut a fraction off
+                if isinstance(row[name], float) and not row[name].is_integer():
+                    raise pa.ArrowInvalid(f"column {name!r} is of integers, and a row holds {row[name]}")
+        return pa.Table.from_pylist(rows, schema=schema)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ValueError(f"{path}: a row does not fit the table ({error})") from error
 
 
 def read_table(path: str | Path, schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:

@@ -64,6 +64,12 @@ def used_models(config: Mapping) -> list[str]:
     return [name for model in config["models"]["use"] for name in model_names(config, model)]
 
 
+def visual_genome_settings(config: Mapping) -> dict:
+    """Returns what reading Visual Genome depends on; the icons world has no image that is known to be bad."""
+    block = {key: value for key, value in config["visual_genome"].items() if key not in ("source", "image_parts")}
+    return {**block, "exclude_images": []} if config["visual_genome"]["source"] == ICONS else block
+
+
 def corpus_settings(config: Mapping, corpus: str) -> dict:
     """Returns what parsing a corpus depends on."""
     return {"format": read_definition(config, "corpora", corpus)["format"], **config["parser"]}

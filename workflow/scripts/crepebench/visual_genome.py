@@ -1,29 +1,45 @@
-"""Turn Visual Genome's zipped JSON into tables, joined by image id.
+"""Turn Visual Genome's JSON into tables, joined by image id.
 
-Files are streamed out of their zips, so memory does not grow with their size. Field names of versions 1.0 and 1.2 are
-accepted; an object's attributes come from attributes.json, where the key is absent for objects without any.
+`crepebench.annotations` reads the fields of every version, `crepebench.objects` makes the rows of objects.
 """
 
 import json
 import logging
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
-from crepebench.accounting import KEPT, READ, write_accounting
+import pyarrow.compute as pc
+
+from crepebench.accounting import KEPT, READ, kept_rows, write_accounting
+from crepebench.aliases import Aliases, read_alias_files
+from crepebench.annotations import (
+    BOX_FIELDS,
+    FormError,
+    canonical_name,
+    convert_items,
+    field,
+    identifier,
+    names_of,
+    pixels,
+    read_entries,
+    read_items,
+    text_list,
+    whole_number,
+)
 from crepebench.image_files import ImageSearch
-from crepebench.schema import IMAGES, OBJECTS, REGION_DESCRIPTIONS, RELATIONSHIPS, write_table
+from crepebench.image_selection import IMAGE_DATA, ImageSelection
+from crepebench.objects import AttributeEntries, MergedObjects, attribute_items, object_rows
+from crepebench.schema import IMAGES, OBJECTS, REGION_DESCRIPTIONS, RELATIONSHIPS, read_table, write_table
 
 logger = logging.getLogger(__name__)
 
-ANNOTATIONS = ("image_data", "objects", "attributes", "relationships", "region_descriptions")
-PROGRESS_STEP = 20_000
+ANNOTATIONS = (IMAGE_DATA, "objects", "attributes", "relationships", "region_descriptions")
+ENDS = ("subject", "object")
 
 
 def write_visual_genome(
     annotation_paths: list[str],
+    alias_paths: list[str],
     image_places: list[str],
     images_path: str,
     missing_images_path: str,
@@ -33,10 +49,11 @@ def write_visual_genome(
     accounting_path: str,
     cfg: str,
 ) -> None:
-    """Reads the annotation zips and writes the four tables of the stage.
+    """Reads the annotation files and writes the four tables of the stage.
 
     Args:
-        annotation_paths: the five zips, in the order of `ANNOTATIONS`.
+        annotation_paths: zips or JSON files, in the order of `ANNOTATIONS`.
+        alias_paths: those of the alias files that are there; read if `aliases` is true.
         image_places: zips and folders to search for the images, whether they are there or not.
         images_path: table IMAGES to write.
         missing_images_path: CSV of the images without a file to write.
@@ -44,59 +61,79 @@ def write_visual_genome(
         relationships_path: table RELATIONSHIPS to write.
         region_descriptions_path: table REGION_DESCRIPTIONS to write.
         accounting_path: counts of the stage.
-        cfg: JSON of `missing_images`, of the config block `visual_genome`.
+        cfg: config block `visual_genome` as JSON: aliases, exclude_images, missing_images, sample.
 
     Raises:
-        ValueError: a zip is damaged, its JSON is, or an entry has unknown fields; names file and entry. Or images are
-            missing, and the config does not allow that.
+        ValueError: a file is damaged, an entry has an unknown form, or no image is left; names file and entry. Or
+            images are missing, and the config does not allow that.
     """
+    config = json.loads(cfg)
     files = dict(zip(ANNOTATIONS, annotation_paths, strict=True))
+    aliases = read_alias_files(alias_paths) if config["aliases"] else Aliases()
+    selection, attributes, merged = ImageSelection(config), AttributeEntries(), MergedObjects()
     units = ("image", "image_file", "object", "attribute_entry", "relationship", "region_description")
     counts = {unit: Counter() for unit in units}
     search = ImageSearch(image_places)
-    write_table(images_path, IMAGES, image_rows(read_entries(files["image_data"]), search, counts["image"]))
-    search.settle(missing_images_path, json.loads(cfg)["missing_images"])
+
+    def read(name: str, list_name: str) -> Iterator[tuple[int | None, list]]:
+        return read_items(read_entries(files[name]), files[name], list_name)
+
+    images = selection.select(read_images(files[IMAGE_DATA]), IMAGE_DATA, counts["image"])
+    entries = (entry for _, found in images for entry in found)
+    write_table(images_path, IMAGES, image_rows(entries, search, counts["image"]))
+    _check_selection(selection, files[IMAGE_DATA], counts["image"])
+    search.settle(missing_images_path, config["missing_images"])
     counts["image_file"].update(search.counts())
-    attributes = read_attributes(read_entries(files["attributes"]), files["attributes"])
-    objects = object_rows(read_entries(files["objects"]), files["objects"], attributes, counts["object"])
-    write_table(objects_path, OBJECTS, objects)
+
+    with_attributes = attribute_items(read("attributes", "attributes"), files["attributes"])
+    for _, found in selection.select(with_attributes, "attributes", counts["attribute_entry"]):
+        for object_id, texts in found:
+            attributes.add(object_id, texts)
+    images = selection.select(read("objects", "objects"), "objects", counts["object"])
+    rows = object_rows(images, files["objects"], attributes, merged, aliases)
+    write_table(objects_path, OBJECTS, kept_rows(rows, counts["object"]))
     counts["attribute_entry"].update(attributes.counts())
-    relationships = relationship_rows(
-        read_entries(files["relationships"]), files["relationships"], counts["relationship"]
+
+    images = selection.select(read("relationships", "relationships"), "relationships", counts["relationship"])
+    rows = relationship_rows(images, files["relationships"], merged, aliases)
+    write_table(relationships_path, RELATIONSHIPS, kept_rows(rows, counts["relationship"]))
+    counts["relationship_endpoint"] = count_endpoints(relationships_path, objects_path)
+
+    images = selection.select(
+        read("region_descriptions", "regions"), "region_descriptions", counts["region_description"]
     )
-    write_table(relationships_path, RELATIONSHIPS, relationships)
-    regions = region_rows(
-        read_entries(files["region_descriptions"]), files["region_descriptions"], counts["region_description"]
-    )
-    write_table(region_descriptions_path, REGION_DESCRIPTIONS, regions)
+    rows = region_rows(images, files["region_descriptions"])
+    write_table(region_descriptions_path, REGION_DESCRIPTIONS, kept_rows(rows, counts["region_description"]))
+    counts["annotated_image"] = selection.join_counts()
     write_accounting(accounting_path, "visual_genome", counts)
 
 
-def read_entries(path: str) -> Iterator[dict]:
-    """Streams the entries of the one JSON array in a zip.
+def _check_selection(selection: ImageSelection, path: str, counts: Counter) -> None:
+    """Checks that some image is left, and tells of ids of the sample that image_data does not hold."""
+    if not counts[KEPT]:
+        raise ValueError(f"{path}: none of its {counts[READ]} images is left: {dict(counts)}")
+    if unknown := selection.unknown_sample_ids():
+        logger.warning("visual_genome.sample: %s holds no images %s", path, unknown)
+
+
+def read_images(path: str) -> Iterator[tuple[int | None, list[dict]]]:
+    """Yields image id, and the entry of image_data in one form (image_id, url, width, height, coco_id, flickr_id).
 
     Raises:
-        ValueError: the file is no zip, has no JSON member or more than one, or the JSON is damaged.
+        ValueError: an entry has an unknown form; names file and entry.
     """
-    import ijson
 
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [name for name in archive.namelist() if name.endswith(".json")]
-            if len(members) != 1:
-                raise ValueError(f"{path}: expected one JSON file inside, found {members}")
-            with archive.open(members[0]) as stream:
-                n_read = 0
-                for n_read, entry in enumerate(ijson.items(stream, "item", use_float=True), start=1):
-                    yield entry
-                    if n_read % PROGRESS_STEP == 0:
-                        logger.info("%s: %d images read", Path(path).name, n_read)
-                if n_read == 0:
-                    raise ValueError(f"{path}: {members[0]} is no JSON array with one entry per image")
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path}: the zip is damaged ({error}); fetch it again") from error
-    except (ijson.JSONError, EOFError) as error:
-        raise ValueError(f"{path}: the JSON inside is damaged ({error}); fetch it again") from error
+    def convert(_: None, entry: dict) -> dict:
+        return {
+            "image_id": identifier(entry, "image_id", "id"),
+            "url": next(iter(text_list(entry, "url")), ""),
+            "width": whole_number(entry, "width"),
+            "height": whole_number(entry, "height"),
+            **{name: identifier(entry, name) if name in entry else None for name in ("coco_id", "flickr_id")},
+        }
+
+    for entry in convert_items([(None, read_entries(path))], path, "entries", convert):
+        yield entry["image_id"], [entry]
 
 
 def image_rows(entries: Iterable[dict], search: ImageSearch, counts: Counter) -> Iterator[dict]:
@@ -104,7 +141,10 @@ def image_rows(entries: Iterable[dict], search: ImageSearch, counts: Counter) ->
     seen = set()
     for entry in entries:
         counts[READ] += 1
-        image_id = _field(entry, "image_data", "image_id", "id")
+        image_id = entry["image_id"]
+        if image_id is None:
+            counts["image_id_missing"] += 1
+            continue
         if image_id in seen:
             counts["image_id_repeated"] += 1
             continue
@@ -113,8 +153,8 @@ def image_rows(entries: Iterable[dict], search: ImageSearch, counts: Counter) ->
         counts[KEPT] += 1
         yield {
             "image_id": image_id,
-            "width": _field(entry, "image_data", "width"),
-            "height": _field(entry, "image_data", "height"),
+            "width": entry["width"],
+            "height": entry["height"],
             "archive": file and file.archive,
             "path": file and file.path,
             "crc32": file and file.crc32,
@@ -123,128 +163,79 @@ def image_rows(entries: Iterable[dict], search: ImageSearch, counts: Counter) ->
         }
 
 
-class AttributeEntries:
-    """Attributes by object id, kept as JSON texts to save memory; counts which were asked for."""
+def relationship_rows(
+    images: Iterable[tuple[int | None, list]], path: str, merged: MergedObjects, aliases: Aliases
+) -> Iterator[dict | str]:
+    """Yields of each relationship its row, or the reason for which it is dropped.
 
-    def __init__(self):
-        self._by_object: dict[int, str] = {}
-        self._used: set[int] = set()
+    Its ends keep the name and box that stand in the relationship itself, since those of version 1.0 are no objects of
+    objects.json.
 
-    def add(self, object_id: int, attributes: list[str]) -> None:
-        """Adds attributes; an object may be listed several times (version 1.0)."""
-        known = json.loads(self._by_object[object_id]) if object_id in self._by_object else []
-        self._by_object[object_id] = json.dumps(known + attributes)
-
-    def pop(self, object_id: int) -> list[str]:
-        """Returns the attributes of an object and marks them as used."""
-        if object_id in self._by_object:
-            self._used.add(object_id)
-        return json.loads(self._by_object.get(object_id, "[]"))
-
-    def counts(self) -> dict[str, int]:
-        """Returns accounting counts of objects with attributes."""
-        n_unused = len(self._by_object) - len(self._used)
-        counts = {READ: len(self._by_object), KEPT: len(self._used)}
-        return {**counts, "object_unknown": n_unused} if n_unused else counts
-
-
-def read_attributes(entries: Iterable[dict], path: str) -> AttributeEntries:
-    """Collects the attributes of all objects; an absent key and null both mean none."""
-    collected = AttributeEntries()
-    for entry in entries:
-        for item in _field(entry, path, "attributes"):
-            attributes = [_clean(attribute) for attribute in item.get("attributes") or []]
-            attributes = [attribute for attribute in attributes if attribute]
-            if attributes:
-                collected.add(_field(item, path, "object_id", "id"), attributes)
-    return collected
-
-
-def object_rows(entries: Iterable[dict], path: str, attributes: AttributeEntries, counts: Counter) -> Iterator[dict]:
-    """Yields rows of the objects table; objects without any name are dropped."""
-    for entry in entries:
-        image_id = _field(entry, path, "image_id", "id")
-        for item in _field(entry, path, "objects"):
-            counts[READ] += 1
-            names = [name for name in map(_clean, filter(None, _names(item, path))) if name]
-            if not names:
-                counts["name_missing"] += 1
-                continue
-            counts[KEPT] += 1
-            object_id = _field(item, path, "object_id", "id")
-            yield {
-                "image_id": image_id,
-                "object_id": object_id,
-                "names": names,
-                "synsets": item.get("synsets") or [],
-                "attributes": attributes.pop(object_id),
-                "x": _field(item, path, "x"),
-                "y": _field(item, path, "y"),
-                "width": _field(item, path, "w", "width"),
-                "height": _field(item, path, "h", "height"),
-            }
-
-
-def relationship_rows(entries: Iterable[dict], path: str, counts: Counter) -> Iterator[dict]:
-    """Yields rows of the relationships table, with the endpoints' own names; those without words are dropped."""
-    for entry in entries:
-        image_id = _field(entry, path, "image_id", "id")
-        for item in _field(entry, path, "relationships"):
-            counts[READ] += 1
-            predicate = _clean(item.get("predicate") or "")
-            if not predicate:
-                counts["predicate_missing"] += 1
-                continue
-            ends = _field(item, path, "subject"), _field(item, path, "object")
-            names = [next(filter(None, map(_clean, filter(None, _names(end, path)))), "") for end in ends]
-            if not all(names):
-                counts["endpoint_name_missing"] += 1
-                continue
-            counts[KEPT] += 1
-            yield {
-                "image_id": image_id,
-                "relationship_id": _field(item, path, "relationship_id", "id"),
-                "predicate": predicate,
-                "subject_id": _field(ends[0], path, "object_id", "id"),
-                "object_id": _field(ends[1], path, "object_id", "id"),
-                "subject_name": names[0],
-                "object_name": names[1],
-            }
-
-
-def region_rows(entries: Iterable[dict], path: str, counts: Counter) -> Iterator[dict]:
-    """Yields rows of the region_descriptions table; an image without regions has none."""
-    for entry in entries:
-        image_id = _field(entry, path, "id", "image_id")
-        for item in _field(entry, path, "regions"):
-            counts[READ] += 1
-            counts[KEPT] += 1
-            yield {
-                "region_id": _field(item, path, "region_id", "id"),
-                "image_id": image_id,
-                **{key: _field(item, path, key) for key in ("x", "y", "width", "height")},
-                "phrase": _field(item, path, "phrase") or "",
-            }
-
-
-def _field(item: dict, path: str, *names: str):
-    """Returns the first field that is there.
-
-    Raises:
-        ValueError: none is; names the file and the fields met.
+    Args:
+        images: image id and items of each image.
+        path: file that they are from.
+        merged: ids of merged objects.
+        aliases: canonical names and predicates.
     """
-    for name in names:
-        if name in item:
-            return item[name]
-    raise ValueError(f"{path}: an entry has none of the fields {names}; it has {sorted(item)}")
+
+    def convert(image_id: int | None, item: dict) -> dict | str:
+        field(item, "predicate")
+        predicate_raw = next(iter(text_list(item, "predicate")), "")
+        predicate = canonical_name(predicate_raw)
+        if not predicate:
+            return "predicate_missing"
+        ends = {f"{side}_{key}": value for side in ENDS for key, value in _end_of(item, side, merged, aliases).items()}
+        if not all(ends[f"{side}_name"] for side in ENDS):
+            return "endpoint_name_missing"
+        return {
+            "image_id": image_id,
+            "relationship_id": identifier(item, "relationship_id", "id"),
+            "predicate": aliases.predicates.get(predicate, predicate),
+            "predicate_raw": predicate_raw,
+            "synsets": text_list(item, "synsets"),
+            **ends,
+        }
+
+    return convert_items(images, path, "relationships", convert)
 
 
-def _names(item: dict, path: str) -> list[str]:
-    """Returns all names of an object or endpoint, whichever form the version uses."""
-    found = _field(item, path, "names", "name", "object_names")
-    return [found] if isinstance(found, str) else found or []
+def _end_of(item: dict, side: str, merged: MergedObjects, aliases: Aliases) -> dict:
+    """Returns id, name ("" where it has none) and box (nulls where it has none) of one end of a relationship."""
+    end = field(item, side)
+    try:
+        return {
+            "id": merged.resolve(identifier(end, "object_id", "id")),
+            "name": next(iter(aliases.object_names(names_of(end))), ""),
+            **{key: whole_number(end, *names) if "x" in end else None for key, names in BOX_FIELDS.items()},
+        }
+    except FormError as error:
+        raise FormError(f"{side}: {error}") from error
 
 
-def _clean(text: str) -> str:
-    """Returns text in lower case without stray white space."""
-    return " ".join(text.lower().split())
+def count_endpoints(relationships_path: str, objects_path: str) -> Counter:
+    """Counts the ends of relationships: those that are objects of the objects table, and the others."""
+    known = pc.unique(read_table(objects_path, OBJECTS, ["object_id"])["object_id"].drop_null())
+    table = read_table(relationships_path, RELATIONSHIPS, [f"{side}_id" for side in ENDS])
+    n_known = sum(pc.sum(pc.is_in(column, value_set=known)).as_py() or 0 for column in table.columns)
+    counts = Counter({READ: len(ENDS) * table.num_rows, KEPT: n_known})
+    if n_unknown := counts[READ] - n_known:
+        counts["object_unknown"] = n_unknown
+        logger.warning("%d of %d ends of relationships are no known objects", n_unknown, counts[READ])
+    return counts
+
+
+def region_rows(images: Iterable[tuple[int | None, list]], path: str) -> Iterator[dict]:
+    """Yields rows of the region_descriptions table; an image without regions has none."""
+
+    def convert(image_id: int | None, item: dict) -> dict:
+        phrase = field(item, "phrase") or ""
+        if not isinstance(phrase, str):
+            raise FormError(f"phrase is {phrase!r:.80}, not a text")
+        return {
+            "region_id": identifier(item, "region_id", "id"),
+            "image_id": image_id,
+            **{key: pixels(item, key) for key in ("x", "y", "width", "height")},
+            "phrase": phrase,
+        }
+
+    return convert_items(images, path, "regions", convert)
