@@ -620,7 +620,7 @@ def write_manifest(folder: Path, bodies: dict[str, bytes], url) -> Path:
 def test_file_of_a_manifest_is_fetched_by_its_name(server, tmp_path):
     manifest = write_manifest(tmp_path, {NAME: BODY}, lambda name: server.url(f"/{name}", Answer()))
     target = tmp_path / "data" / NAME
-    download_entry(str(manifest), str(target), '{"retries": 1, "timeout": 2.0}')
+    download_entry(str(manifest), str(target))
     assert target.read_bytes() == BODY
 
 
@@ -628,7 +628,7 @@ def test_files_are_validated_and_listed_wherever_they_come_from(server, tmp_path
     bodies = {NAME: BODY, "attributes.json.zip": OTHER_BODY}
     manifest = write_manifest(tmp_path, bodies, lambda name: server.url(f"/{name}", Answer(body=bodies[name])))
     fetched, mine, unpacked = tmp_path / NAME, tmp_path / "mine" / "attributes.json.zip", tmp_path / "objects.json"
-    download_entry(str(manifest), str(fetched), "{}")
+    download_entry(str(manifest), str(fetched))
     mine.parent.mkdir()
     mine.write_bytes(OTHER_BODY)
     unpacked.write_text("[]")
@@ -653,7 +653,7 @@ def test_validation_refuses_a_file_that_is_another_one(tmp_path):
 def test_file_that_the_manifest_does_not_list_is_refused(tmp_path):
     manifest = write_manifest(tmp_path, {NAME: BODY}, lambda name: f"https://example.org/{name}")
     with pytest.raises(ValueError, match=r"no entry for 'object\.json\.zip'; it lists"):
-        download_entry(str(manifest), "object.json.zip", "{}")
+        download_entry(str(manifest), "object.json.zip")
 
 
 # ---- progress

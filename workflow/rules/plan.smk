@@ -3,6 +3,7 @@ rule plan:
     input:
         costs=RESOURCES / "plan" / "costs.csv",
         architectures=RESOURCES / "plan" / "architectures.csv",
+        manifest=MANIFEST,
     log:
         "results/logs/plan/plan.log",
     conda:
@@ -10,6 +11,7 @@ rule plan:
     params:
         cfg=to_json(config),
         sources=get_source_files(),
+        downloads=get_missing_downloads(),
         corpora={
             corpus: get_corpus_paths(corpus) for corpus in config["corpora"]["use"]
         },

@@ -2,24 +2,34 @@
 
 import os
 from glob import glob
+from itertools import filterfalse
 
-from crepebench import aliases, corpora, image_files, visual_genome
+from crepebench import aliases, corpora, image_files, manifests, visual_genome
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE
+
+MANIFEST = RESOURCES / "visual_genome" / "manifest.yaml"
+MANIFEST_ENTRIES = manifests.read_manifest(str(MANIFEST))
+DOWNLOADS = f"{config['stores']['downloads']}/visual_genome"
+IS_ICONS = config["visual_genome"]["source"] == settings.ICONS
 
 
 def get_visual_genome_file(name):
-    """Path of one of Visual Genome's files, wherever the config takes them from."""
+    """Path of one of Visual Genome's files in the folder that the config names."""
     source = config["visual_genome"]["source"]
-    folder = "results/icons/visual_genome" if source == "icons" else source
+    folder = "results/icons/visual_genome" if IS_ICONS else source
     return f"{folder}/{name}"
 
 
 def get_annotation_file(name):
-    """Path of an annotation file: the zip, or the unpacked file where only that is there."""
-    unpacked = get_visual_genome_file(f"{name}.json")
-    zipped = f"{unpacked}.zip"
-    is_unpacked = os.path.exists(unpacked) and not os.path.exists(zipped)
-    return unpacked if is_unpacked else zipped
+    """Path of an annotation file: made here, the user's own (zipped, or unpacked), or to be downloaded."""
+    if IS_ICONS:
+        return get_visual_genome_file(f"{name}.json.zip")
+    version = config["visual_genome"]["version"]
+    entry = manifests.choose_version(MANIFEST_ENTRIES.values(), f"{name}.json", version)
+    own = [get_visual_genome_file(file) for file in (entry.name, f"{name}.json")]
+    found = list(filter(os.path.exists, own))
+    is_download = not found and config["visual_genome"]["download"] != "nothing"
+    return f"{DOWNLOADS}/{entry.name}" if is_download else (found or own)[0]
 
 
 def get_annotation_files():
@@ -28,30 +38,66 @@ def get_annotation_files():
 
 
 def get_alias_files():
-    """Paths of the alias files that are there, if the config wants them."""
-    paths = [get_visual_genome_file(name) for name in aliases.ALIAS_FILES]
-    wanted = paths if config["visual_genome"]["aliases"] else []
-    return [path for path in wanted if os.path.exists(path)]
-
-
-def get_image_zips():
-    """Paths of the image zips, whether they are there or not."""
-    return [get_visual_genome_file(name) for name in image_files.IMAGE_ZIPS]
+    """Paths of the alias files, if the config wants them: to be downloaded, or those of the user's own that are there."""
+    own = [get_visual_genome_file(name) for name in aliases.ALIAS_FILES]
+    if not config["visual_genome"]["aliases"]:
+        return []
+    found = list(filter(os.path.exists, own))
+    if IS_ICONS or found or config["visual_genome"]["download"] == "nothing":
+        return found
+    return [f"{DOWNLOADS}/{name}" for name in aliases.ALIAS_FILES]
 
 
 def get_image_places():
     """Zips and folders that are searched for images, whether they are there or not."""
-    if config["visual_genome"]["source"] == "icons":
-        return get_image_zips()
-    return [get_visual_genome_file(name) for name in image_files.IMAGE_PLACES]
+    if IS_ICONS:
+        return [get_visual_genome_file(name) for name in image_files.IMAGE_ZIPS]
+    own = [get_visual_genome_file(name) for name in image_files.IMAGE_PLACES]
+    is_download = config["visual_genome"]["download"] == "everything"
+    if is_download and not any(map(os.path.exists, own)):
+        return [f"{DOWNLOADS}/{name}" for name in image_files.IMAGE_ZIPS]
+    return own
 
 
 def get_found_image_places():
     """Those that the run makes or that are there; there may be none, since sets can be built without images."""
     places = get_image_places()
-    if config["visual_genome"]["source"] == "icons":
-        return places
-    return list(filter(os.path.exists, places))
+    is_made = IS_ICONS or places[0].startswith(f"{DOWNLOADS}/")
+    return places if is_made else list(filter(os.path.exists, places))
+
+
+def get_manifest_files():
+    """Visual Genome's files that the manifest knows: annotations, aliases, zips of images."""
+    zips = [place for place in get_found_image_places() if place.endswith(".zip")]
+    return [*get_annotation_files(), *get_alias_files(), *zips]
+
+
+def get_validated_files(wildcards):
+    """The same; stops where some are missing and nothing may be fetched."""
+    get_needed_annotations(wildcards)
+    return get_manifest_files()
+
+
+def get_file_index():
+    """Record of Visual Genome's files; none of the icons world's."""
+    return [] if IS_ICONS else ["results/visual_genome/files.json"]
+
+
+def get_needed_annotations(wildcards):
+    """Paths of the annotation files; stops where some are missing and nothing may be fetched."""
+    missing = list(filterfalse(os.path.exists, get_annotation_files()))
+    if missing and config["visual_genome"]["download"] == "nothing" and not IS_ICONS:
+        entries = [(path, MANIFEST_ENTRIES[os.path.basename(path)]) for path in missing]
+        raise WorkflowError(
+            f"visual_genome.download is nothing, but {manifests.missing_message(entries)}"
+        )
+    return get_annotation_files()
+
+
+def get_missing_downloads():
+    """Files of Visual Genome that a run would download."""
+    paths = [path for path in get_manifest_files() if path.startswith(f"{DOWNLOADS}/")]
+    return [path for path in paths if not os.path.exists(path)]
 
 
 def get_corpus_paths(corpus):
@@ -73,16 +119,14 @@ def get_corpus_files(wildcards):
 
 
 def get_source_files():
-    """Files that the user brings: Visual Genome, captions, weights."""
-    images = get_found_image_places()
-    if set(images) <= set(get_image_zips()):  # nothing is unpacked
-        images = get_image_zips()
-    files = [*get_annotation_files(), *images]
+    """Files that the user brings: Visual Genome (unless it is downloaded), captions, weights."""
+    files = get_annotation_files()
     files += [
         path for corpus in config["corpora"]["use"] for path in get_corpus_paths(corpus)
     ]
     files += [path for model in USED_MODELS for path in get_model_weights(model)]
-    return [path for path in files if not path.startswith("results/icons/")]
+    made = ("results/icons/", f"{DOWNLOADS}/")
+    return [path for path in files if not path.startswith(made)]
 
 
 def get_weights(wildcards):

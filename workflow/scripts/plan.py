@@ -7,7 +7,9 @@ if __name__ == "__main__":
     start_log(snakemake)
     show_plan(
         source_paths=snakemake.params.sources,
+        download_paths=snakemake.params.downloads,
         corpus_paths=snakemake.params.corpora,
+        manifest_path=snakemake.input.manifest,
         costs_path=snakemake.input.costs,
         architectures_path=snakemake.input.architectures,
         snakefile=snakemake.params.snakefile,

@@ -29,19 +29,18 @@ class DownloadError(OSError):
     """No mirror gave the file."""
 
 
-def download_entry(manifest_path: str, target_path: str, cfg: str) -> None:
+def download_entry(manifest_path: str, target_path: str) -> None:
     """Makes sure that a file of a manifest is there, whole and checked; its record stands beside it.
 
     Args:
         manifest_path: the manifest.
         target_path: file to write; its name says which entry of the manifest it is.
-        cfg: config block `downloads` as JSON: retries and timeout, see `transfers.Patience`.
 
     Raises:
         ValueError: the manifest is damaged or lacks the file.
         DownloadError: no mirror gave the file.
     """
-    download_file(_entry(read_manifest(manifest_path), target_path), target_path, Patience(**json.loads(cfg)))
+    download_file(_entry(read_manifest(manifest_path), target_path), target_path)
 
 
 def validate_files(manifest_path: str, file_paths: list[str], index_path: str) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from crepebench.manifests import missing_message, read_manifest
 from crepebench.settings import ICONS, read_definition, read_models, used_models
 
 REAL, ANY = "visual_genome", "any"
@@ -212,7 +213,9 @@ def count_jobs(snakefile: str, profile: str, cfg: str, missing: Sequence[str]) -
 
 def show_plan(
     source_paths: Sequence[str],
+    download_paths: Sequence[str],
     corpus_paths: Mapping[str, Sequence[str]],
+    manifest_path: str,
     costs_path: str,
     architectures_path: str,
     snakefile: str,
@@ -224,7 +227,9 @@ def show_plan(
 
     Args:
         source_paths: files that the user brings.
+        download_paths: files of the manifest that the run would fetch.
         corpus_paths: files of each used corpus.
+        manifest_path: resources/visual_genome/manifest.yaml.
         costs_path: resources/plan/costs.csv.
         architectures_path: resources/plan/architectures.csv.
         snakefile: the Snakefile.
@@ -239,3 +244,7 @@ def show_plan(
     to_run, in_all = count_jobs(snakefile, profile, cfg, missing)
     costs = read_costs(costs_path, world)
     sys.stdout.write(plan_text(plan_rows(to_run, in_all, costs, units), missing, n_cores))
+    if download_paths:
+        entries = read_manifest(manifest_path)
+        text = missing_message((path, entries[Path(path).name]) for path in download_paths)
+        sys.stdout.write(f"\nTo be fetched: {text}\n")

@@ -64,9 +64,13 @@ def used_models(config: Mapping) -> list[str]:
     return [name for model in config["models"]["use"] for name in model_names(config, model)]
 
 
+NOT_OF_READING = ("source", "version", "download", "image_parts")
+"""Keys of the block `visual_genome` that choose files or jobs, and nothing in them."""
+
+
 def visual_genome_settings(config: Mapping) -> dict:
     """Returns what reading Visual Genome depends on; the icons world has no image that is known to be bad."""
-    block = {key: value for key, value in config["visual_genome"].items() if key not in ("source", "image_parts")}
+    block = {key: value for key, value in config["visual_genome"].items() if key not in NOT_OF_READING}
     return {**block, "exclude_images": []} if config["visual_genome"]["source"] == ICONS else block
 
 

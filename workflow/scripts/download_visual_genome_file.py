@@ -1,0 +1,8 @@
+"""Fetch a file of the manifest: crepebench.downloads.download_entry."""
+
+from crepebench.downloads import download_entry
+from crepebench.job import start_log
+
+if __name__ == "__main__":
+    start_log(snakemake)
+    download_entry(manifest_path=snakemake.input.manifest, target_path=snakemake.output.file)
