@@ -10,7 +10,6 @@ import csv
 import json
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -44,7 +43,7 @@ def merge_images(rows: list[dict], name: str) -> list[dict]:
 
 
 def write_annotations(folder: Path, n_images: int) -> int:
-    """Writes the annotation zips of `n_images` images; returns the number of regions."""
+    """Writes the annotations of `n_images` images; returns the number of regions."""
     world = read_world(str(ROOT / "resources" / "icons" / "world.yaml"))
     images = [draw_image(world, index, seed=1) for index in range(n_images * ICONS_IMAGES_PER_IMAGE)]
     files = annotations(world, images, seed=1)
@@ -52,8 +51,7 @@ def write_annotations(folder: Path, n_images: int) -> int:
     for name in ANNOTATIONS:
         rows = files[name][:n_drawn]  # without the broken records behind them
         rows = rows[::ICONS_IMAGES_PER_IMAGE] if name == "image_data" else merge_images(rows, name)
-        with zipfile.ZipFile(folder / f"{name}.json.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(f"{name}.json", json.dumps(rows))
+        (folder / f"{name}.json").write_text(json.dumps(rows), encoding="utf-8")
     return sum(len(row["regions"]) for row in files["region_descriptions"][:n_drawn])
 
 

@@ -29,14 +29,11 @@ PATIENCE = 120
 
 @pytest.fixture(scope="module")
 def unpacked(tiny_run, tmp_path_factory) -> Path:
-    """The tiny run's Visual Genome with its images in folders; tests leave it as it is."""
+    """The tiny run's Visual Genome, unpacked; tests leave it as it is."""
     folder = tmp_path_factory.mktemp("unpacked")
     for path in (tiny_run / "results" / "icons" / "visual_genome").iterdir():
-        if path.name in ZIPS:
-            with zipfile.ZipFile(path) as archive:
-                archive.extractall(folder)
-        else:
-            shutil.copy(path, folder)
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(folder)
     return folder
 
 
@@ -44,7 +41,7 @@ def overlay_of(folder: Path, source: Path | str, **keys) -> Path:
     """Writes the tiny overlay with another Visual Genome."""
     config = yaml.safe_load(TINY.read_text(encoding="utf-8"))
     overlay = folder / "overlay.yaml"
-    block = {"source": str(source), "image_parts": N_PARTS, **keys}
+    block = {"source": str(source), "download": "nothing", "image_parts": N_PARTS, **keys}
     overlay.write_text(yaml.safe_dump({**config, "visual_genome": block}), encoding="utf-8")
     return overlay
 
@@ -55,7 +52,7 @@ def overlay_of(folder: Path, source: Path | str, **keys) -> Path:
 def test_every_job_that_needs_images_depends_on_the_places_that_are_there(tmp_path, places):
     (tmp_path / "vg").mkdir()
     for name in ANNOTATIONS:
-        (tmp_path / "vg" / f"{name}.json.zip").touch()
+        (tmp_path / "vg" / f"{name}.json").touch()
     for name in places:
         (tmp_path / "vg" / name).touch() if name in ZIPS else (tmp_path / "vg" / name).mkdir()
     done = run_snakemake(tmp_path, PROBLEMS, "all", "--filegraph", overlay=overlay_of(tmp_path, "vg"))
@@ -64,7 +61,7 @@ def test_every_job_that_needs_images_depends_on_the_places_that_are_there(tmp_pa
     texts = dict(zip(rules, re.split(r'size="18">', done.stdout)[1:], strict=True))
     for rule in ("build_visual_genome", "validate_images", "extract_features", "plot_contact_sheet"):
         inputs = re.findall(r">(vg/[^<]+)<", texts[rule])
-        found = [path for path in inputs if not path.endswith(".json.zip")]
+        found = [path for path in inputs if not path.endswith(".json")]
         assert sorted(found) == sorted(f"vg/{name}" for name in places), rule
 
 

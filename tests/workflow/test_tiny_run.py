@@ -170,5 +170,5 @@ def test_a_plan_of_the_full_run_lists_the_files_that_are_missing(checkout, tmp_p
     done = run_snakemake(tmp_path, "plan", "--cores", "2", "--quiet", "all", overlay=overlay, root=checkout)
     assert_ok(done)
     assert planned_jobs(done.stdout)["extract_features"] == "7"
-    for path in ("data/visual_genome/images.zip", "data/cc12m/cc12m.tsv", "data/laion400m/*.parquet"):
+    for path in ("data/downloads/visual_genome/images.zip", "data/cc12m/cc12m.tsv", "data/laion400m/*.parquet"):
         assert path in done.stdout

@@ -101,8 +101,10 @@ def get_image_checks():
     return [f"results/visual_genome/image_checks/{part}.csv" for part in parts]
 
 
-def get_parsed_regions():
-    """Graphs of all parsed regions."""
+def get_unfiltered_graphs():
+    """Graphs of all kept regions, by the parser or as annotated."""
+    if config["graphs"]["source"] == "visual_genome":
+        return ["results/graphs/annotated.parquet"]
     parts = get_parts(config["graphs"]["parts"])
     return [f"results/graphs/parsed/{part}.parquet" for part in parts]
 
@@ -130,7 +132,9 @@ def get_accounting_files():
         for stage in ("features", "scores")
         for model in USED_MODELS
     ]
-    prefixes = shards + splits + sets + per_model
+    is_annotated = config["graphs"]["source"] == "visual_genome"
+    annotated = ["results/graphs/annotated"] if is_annotated else []
+    prefixes = annotated + shards + splits + sets + per_model
     return [f"results/{stage}/accounting.csv" for stage in stages] + [
         f"{prefix}.accounting.csv" for prefix in prefixes
     ]

@@ -21,10 +21,36 @@ rule parse_regions:
         "../scripts/parse_regions.py"
 
 
+rule build_region_graphs:
+    """Take the regions' graphs from Visual Genome's annotations, as far as their captions say the same."""
+    input:
+        regions="results/regions/regions.parquet",
+        objects="results/visual_genome/objects.parquet",
+        relationships="results/visual_genome/relationships.parquet",
+        region_graphs=get_region_graph_files(),
+    output:
+        graphs="results/graphs/annotated.parquet",
+        accounting="results/graphs/annotated.accounting.csv",
+    log:
+        "results/logs/build_region_graphs/build_region_graphs.log",
+    benchmark:
+        "results/benchmarks/build_region_graphs/build_region_graphs.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=8000,
+    params:
+        code=code_digest("build_region_graphs.py"),
+    message:
+        "Aligning annotated graphs with captions"
+    script:
+        "../scripts/build_region_graphs.py"
+
+
 rule filter_graphs:
     """Keep graphs with enough atoms and compounds, one of equal ones, and count the others by reason."""
     input:
-        parsed=get_parsed_regions(),
+        graphs=get_unfiltered_graphs(),
     output:
         graphs="results/graphs/regions.parquet",
         accounting="results/graphs/accounting.csv",

@@ -3,7 +3,7 @@ rule build_retrieval_sets:
     input:
         regions="results/regions/regions.parquet",
         graphs="results/graphs/regions.parquet",
-        parsed=get_parsed_regions(),
+        unfiltered=get_unfiltered_graphs(),
         objects="results/visual_genome/objects.parquet",
         relationships="results/visual_genome/relationships.parquet",
         attributes_table=RESOURCES / "foils" / "attributes.csv",

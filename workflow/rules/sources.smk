@@ -100,6 +100,12 @@ def get_missing_downloads():
     return [path for path in paths if not os.path.exists(path)]
 
 
+def get_region_graph_files():
+    """Path of Visual Genome's own region graphs, if they are there."""
+    path = get_annotation_file("region_graphs")
+    return [path] if os.path.exists(path) else []
+
+
 def get_corpus_paths(corpus):
     """Files of a corpus: made by the icons world, or the user's own."""
     definition = settings.read_definition(config, "corpora", corpus)

@@ -8,7 +8,7 @@ if __name__ == "__main__":
     build_retrieval_sets(
         regions_path=snakemake.input.regions,
         graphs_path=snakemake.input.graphs,
-        parsed_paths=list(snakemake.input.parsed),
+        unfiltered_paths=list(snakemake.input.unfiltered),
         objects_path=snakemake.input.objects,
         relationships_path=snakemake.input.relationships,
         attributes_table_path=snakemake.input.attributes_table,

@@ -127,7 +127,7 @@ def retrieval_set_rows(region: dict, n_atoms: int, protocol: str, foils: dict[st
 def build_retrieval_sets(
     regions_path: str,
     graphs_path: str,
-    parsed_paths: list[str],
+    unfiltered_paths: list[str],
     objects_path: str,
     relationships_path: str,
     attributes_table_path: str,
@@ -144,7 +144,7 @@ def build_retrieval_sets(
     Args:
         regions_path: table REGIONS.
         graphs_path: table GRAPHS of the kept regions.
-        parsed_paths: tables GRAPHS of all parsed regions, for the pool of words and the facts of the images.
+        unfiltered_paths: tables GRAPHS of all kept regions, for the pool of words and the facts of the images.
         objects_path: table OBJECTS.
         relationships_path: table RELATIONSHIPS.
         attributes_table_path: resources/foils/attributes.csv.
@@ -159,12 +159,14 @@ def build_retrieval_sets(
     config = json.loads(cfg)
     all_image_ids = set(read_table(graphs_path, GRAPHS, ["image_id"])["image_id"].to_pylist())
     image_ids = set(sorted(all_image_ids)[part::n_parts])
-    parsed_atoms = (row["atoms"] for path in parsed_paths for row in iterate_rows(path, GRAPHS, columns=["atoms"]))
-    pool = build_pool(parsed_atoms, config["min_pool_count"])
+    unfiltered_atoms = (
+        row["atoms"] for path in unfiltered_paths for row in iterate_rows(path, GRAPHS, columns=["atoms"])
+    )
+    pool = build_pool(unfiltered_atoms, config["min_pool_count"])
     facts = collect_facts(
         iterate_rows(objects_path, OBJECTS, image_ids=image_ids),
         iterate_rows(relationships_path, RELATIONSHIPS, image_ids=image_ids),
-        (row for path in parsed_paths for row in iterate_rows(path, GRAPHS, image_ids=image_ids)),
+        (row for path in unfiltered_paths for row in iterate_rows(path, GRAPHS, image_ids=image_ids)),
     )
     tables = read_word_tables(attributes_table_path, relations_table_path)
     finder = CandidateFinder(Lexicon(read_wordnet(wordnet_path)), tables, pool)
