@@ -72,26 +72,20 @@ def get_manifest_files():
     return [*get_annotation_files(), *get_alias_files(), *zips]
 
 
-def get_validated_files(wildcards):
-    """The same; stops where some are missing and nothing may be fetched."""
-    get_needed_annotations(wildcards)
-    return get_manifest_files()
-
-
 def get_file_index():
     """Record of Visual Genome's files; none of the icons world's."""
     return [] if IS_ICONS else ["results/visual_genome/files.json"]
 
 
-def get_needed_annotations(wildcards):
-    """Paths of the annotation files; stops where some are missing and nothing may be fetched."""
+def get_validated_files(wildcards):
+    """Visual Genome's files that the manifest knows; stops where some are missing and nothing may be fetched."""
     missing = list(filterfalse(os.path.exists, get_annotation_files()))
-    if missing and config["visual_genome"]["download"] == "nothing" and not IS_ICONS:
+    if missing and config["visual_genome"]["download"] == "nothing":
         entries = [(path, MANIFEST_ENTRIES[os.path.basename(path)]) for path in missing]
         raise WorkflowError(
             f"visual_genome.download is nothing, but {manifests.missing_message(entries)}"
         )
-    return get_annotation_files()
+    return get_manifest_files()
 
 
 def get_missing_downloads():

@@ -1,7 +1,7 @@
 rule build_visual_genome:
     """Turn Visual Genome's JSON into tables, joined by image id."""
     input:
-        annotations=get_needed_annotations,
+        annotations=get_annotation_files(),
         files=get_file_index(),
         aliases=get_alias_files(),
         images=get_found_image_places(),
