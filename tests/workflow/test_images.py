@@ -72,7 +72,7 @@ def images_of(folder: Path) -> pl.DataFrame:
 def test_unpacked_images_are_the_same_images_and_nothing_is_encoded_again(tiny_run, unpacked, checkout, tmp_path):
     run = Path(shutil.copytree(tiny_run, tmp_path / "run"))
     overlay = overlay_of(tmp_path, unpacked)
-    rules = ("--allowed-rules", "build_visual_genome", "extract_features")
+    rules = ("--allowed-rules", "validate_visual_genome_files", "build_visual_genome", "extract_features")
     assert_ok(run_snakemake(run, INDEX, "--cores", "2", *rules, overlay=overlay, root=checkout))
     assert images_of(run).drop("archive", "path").equals(images_of(tiny_run).drop("archive", "path"))
     assert set(images_of(run)["archive"]) == {None, *(str(unpacked / name) for name in FOLDERS)}
