@@ -112,7 +112,16 @@ def test_row_of_another_type_is_refused_by_file_name(tmp_path, x):
     assert list(tmp_path.iterdir()) == []
 
 
-OBJECT = {"image_id": 1, "object_id": 1, "names": ["jar"], "synsets": [], "attributes": [], "x": 0, "y": 0}
+OBJECT = {
+    "image_id": 1,
+    "object_id": 1,
+    "names": ["jar"],
+    "synsets": [],
+    "attributes": [],
+    "merged_object_ids": [],
+    "x": 0,
+    "y": 0,
+}
 OBJECT |= {"width": 1, "height": 1}
 
 
