@@ -24,7 +24,7 @@ demo: $(VENV)/installed ## run the main job on the embedded icons world, then dr
 	@echo; echo "Tables: results/tables. Plots: results/plots."
 
 plan: $(VENV)/installed ## estimate jobs, time and disk before a run; ARGS="--configfile my.yaml" for one of yours
-	snakemake --cores all --quiet all --workflow-profile profiles/plain $(ARGS) -- plan
+	snakemake --cores all --quiet rules host progress --workflow-profile profiles/plain $(ARGS) -- plan
 
 report: $(VENV)/installed ## one page of all results: results/report.html
 	snakemake --report results/report.html

@@ -140,3 +140,14 @@ def test_typo_in_an_overlay_is_refused():
     update_config(config, {"regions": {"min_aera": 1}})
     with pytest.raises(Exception, match="min_aera"):
         validate(config, str(SCHEMA), set_default=False)
+
+
+@pytest.mark.parametrize("name", ["config/config.yaml", "config/crepe.yaml", "tests/data/tiny.yaml"])
+def test_no_key_stands_twice_in_a_block(name):
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node, deep=False):
+            keys = [self.construct_object(key, deep) for key, _ in node.value]
+            assert len(set(keys)) == len(keys), (name, keys)
+            return super().construct_mapping(node, deep)
+
+    assert yaml.load((REPOSITORY / name).read_text(encoding="utf-8"), Loader)

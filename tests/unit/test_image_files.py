@@ -13,6 +13,7 @@ from crepebench.image_files import (
     ImageFile,
     ImageSearch,
     expected_file,
+    lacking_zips,
     list_image_files,
     read_checksum,
 )
@@ -200,3 +201,23 @@ def test_nothing_missing_is_an_empty_list(tmp_path):
     search.settle(str(tmp_path / "missing.csv"), "stop")
     assert (tmp_path / "missing.csv").read_text() == "image_id,url,searched\n"
     assert search.counts() == {READ: 1, KEPT: 1}
+
+
+@pytest.mark.parametrize(
+    ("there", "lacking"),
+    [
+        ((), ["images.zip", "images2.zip"]),
+        (("images.zip",), ["images2.zip"]),
+        (("images/VG_100K/",), ["images2.zip"]),
+        (("VG_100K/", "images2/VG_100K_2/"), []),
+        (("images/",), ["images.zip", "images2.zip"]),
+        (("images/7.jpg",), []),
+    ],
+)
+def test_zip_lacks_if_neither_it_nor_its_folder_is_there(tmp_path, there, lacking):
+    for name in there:
+        path = tmp_path / name
+        (path if name.endswith("/") else path.parent).mkdir(parents=True, exist_ok=True)
+        if not name.endswith("/"):
+            path.touch()
+    assert lacking_zips(str(tmp_path)) == lacking

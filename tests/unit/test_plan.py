@@ -10,6 +10,7 @@ from crepebench.plan import (
     count_units,
     format_bytes,
     format_seconds,
+    missing_text,
     parse_job_counts,
     plan_rows,
     plan_text,
@@ -132,7 +133,7 @@ def test_plan_names_missing_files_and_at_least_the_longest_job():
         {"rule": "train", "jobs": 1, "seconds": 600.0, "bytes": 2.5e6, "basis": "measured"},
         {"rule": "parse", "jobs": 4, "seconds": 40.0, "bytes": 1.5e9, "basis": "measured"},
     ]
-    text = plan_text(rows, ["data/images.zip"], 8)
+    text = plan_text(rows, 8) + missing_text(["data/images.zip"])
     assert "On 8 cores: 10 min or more" in text
     assert "data/images.zip" in text
     assert "(1)" in text
@@ -141,7 +142,7 @@ def test_plan_names_missing_files_and_at_least_the_longest_job():
 
 
 def test_plan_of_a_finished_run_says_so():
-    assert plan_text([], [], 8).startswith("Nothing has to be done")
+    assert plan_text([], 8).startswith("Nothing has to be done")
 
 
 @pytest.mark.parametrize(

@@ -213,6 +213,7 @@ def run(tmp_path_factory):
         table_paths=[str(folder / "recalls.csv"), str(folder / "gaps.csv")],
         identity_paths=[str(folder / f"{name}.identity.json") for name in ("mini", "other")],
         resource_paths=[str(resources / "words" / "list.csv")],
+        file_index_paths=[],
         requirements_path=str(folder / "requirements.txt"),
         benchmarks_path=str(folder / "benchmarks"),
         record_path=str(folder / "run.json"),
@@ -256,6 +257,7 @@ def test_record_says_what_the_run_rests_on(record):
         "code_digests",
         "resources_sha256",
         "tables_sha256",
+        "visual_genome_files",
         "rules",
     }
     assert set(record["workflow"]) == {"commit", "changed"}

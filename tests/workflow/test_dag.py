@@ -88,21 +88,29 @@ def test_a_damaged_zip_is_named_in_the_error(tmp_path):
 
 
 def test_an_unpacked_annotation_file_is_taken_where_its_zip_is_not_there(tmp_path):
-    source = tmp_path / "visual_genome"
+    source = tmp_path / "mine"
     source.mkdir()
-    for name in ("image_data.json", "objects.json", "objects_v1_2.json.zip", "attributes.json"):
+    by_object = ("objects.json", "attributes.json", "relationships.json")
+    for name in ("image_data.json", "image_data.json.zip", *by_object, "region_descriptions.json", "object_alias.txt"):
         (source / name).touch()
-    (source / "relationships_v1_2.json.zip").touch()
-    (source / "region_descriptions.json.zip").touch()
-    (source / "object_alias.txt").touch()
     overlay = tmp_path / "overlay.yaml"
-    overlay.write_text("visual_genome:\n  source: visual_genome\n  aliases: true\n")
+    overlay.write_text("visual_genome:\n  source: mine\n  aliases: true\n")
     done = run_snakemake(tmp_path, "results/visual_genome/images.parquet", "--filegraph", overlay=overlay)
     assert_ok(done)
-    assert set(re.findall(r">visual_genome/([^<]*)<", done.stdout)) == {
-        *("image_data.json", "objects_v1_2.json.zip", "attributes.json", "relationships_v1_2.json.zip"),
-        *("region_descriptions.json.zip", "object_alias.txt"),
+    assert set(re.findall(r">mine/([^<]*)<", done.stdout)) == {
+        *("image_data.json.zip", *by_object, "region_descriptions.json", "object_alias.txt")
     }
+    assert ">data/downloads/visual_genome/relationship_alias.txt<" in done.stdout
+
+
+def test_unpacked_annotations_are_not_mixed_with_others_of_unknown_kinship(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "objects.json").touch()
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text("visual_genome:\n  source: mine\n")
+    done = run_snakemake(tmp_path, "results/visual_genome/images.parquet", "-n", overlay=overlay)
+    assert done.returncode != 0
+    assert "['mine/objects.json'] do not tell their version" in done.stdout + done.stderr
 
 
 def test_the_picture_of_the_dag_shows_every_rule_that_all_needs():
@@ -136,7 +144,7 @@ def test_what_the_folder_of_visual_genome_lacks_is_downloaded(tmp_path):
     for name in (*ANNOTATIONS[:4], "images.zip"):
         (tmp_path / "visual_genome" / name).touch()
     target = "results/features/mini_clip_cc12m/systematicity.parquet"
-    for download, n_jobs in (("everything", "1"), ("annotations", "1"), ("nothing", None)):
+    for download, n_jobs in (("everything", "2"), ("annotations", "1"), ("nothing", None)):
         overlay = tmp_path / "overlay.yaml"
         overlay.write_text(f"visual_genome: {{source: visual_genome, download: {download}}}\n")
         done = run_snakemake(tmp_path, target, "-n", "--quiet", "rules", overlay=overlay)

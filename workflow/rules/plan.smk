@@ -11,6 +11,8 @@ rule plan:
     params:
         cfg=to_json(config),
         sources=get_source_files(),
+        images=get_found_image_places(),
+        others=get_manifest_files(),
         downloads=get_missing_downloads(),
         corpora={
             corpus: get_corpus_paths(corpus) for corpus in config["corpora"]["use"]

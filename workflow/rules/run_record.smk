@@ -1,5 +1,5 @@
 rule write_run_record:
-    """Record what the results rest on: versions, config, seeds, hashes, time and memory of every rule."""
+    """Record what the results rest on: versions, config, seeds, hashes, time and memory of the rules."""
     input:
         tables=expand("results/tables/{table}.csv", table=TABLES),
         pages=expand("results/report/{table}.html", table=TABLES),
@@ -8,6 +8,7 @@ rule write_run_record:
             "results/features/{model}/systematicity.identity.json", model=USED_MODELS
         ),
         resources=get_resources(),
+        files=get_file_index(),
         requirements=BASE / "requirements.txt",
     output:
         record="results/run.json",

@@ -9,7 +9,7 @@ from crepebench.models import CONFIG_FILE, WEIGHTS_FILE
 
 MANIFEST = RESOURCES / "visual_genome" / "manifest.yaml"
 MANIFEST_ENTRIES = manifests.read_manifest(str(MANIFEST))
-DOWNLOADS = f"{config['stores']['downloads']}/visual_genome"
+DOWNLOADS = os.path.normpath(f"{config['stores']['downloads']}/visual_genome")
 IS_ICONS = config["visual_genome"]["source"] == settings.ICONS
 
 
@@ -17,19 +17,27 @@ def get_visual_genome_file(name):
     """Path of one of Visual Genome's files in the folder that the config names."""
     source = config["visual_genome"]["source"]
     folder = "results/icons/visual_genome" if IS_ICONS else source
-    return f"{folder}/{name}"
+    return os.path.normpath(f"{folder}/{name}")
+
+
+def get_fetched_file(name, *needed_for):
+    """Path of a file of the manifest that is or will be fetched; none if `download` asks for other things only."""
+    path = f"{DOWNLOADS}/{name}"
+    is_wanted = config["visual_genome"]["download"] in needed_for
+    return [path] if is_wanted or os.path.exists(path) else []
 
 
 def get_annotation_file(name):
-    """Path of an annotation file: made here, the user's own (zipped, or unpacked), or to be downloaded."""
+    """Path of an annotation file: made here, the user's own (zipped, or unpacked), or fetched."""
     if IS_ICONS:
         return get_visual_genome_file(f"{name}.json.zip")
     version = config["visual_genome"]["version"]
     entry = manifests.choose_version(MANIFEST_ENTRIES.values(), f"{name}.json", version)
     own = [get_visual_genome_file(file) for file in (entry.name, f"{name}.json")]
     found = list(filter(os.path.exists, own))
-    is_download = not found and config["visual_genome"]["download"] != "nothing"
-    return f"{DOWNLOADS}/{entry.name}" if is_download else (found or own)[0]
+    return (found or get_fetched_file(entry.name, "everything", "annotations") or own)[
+        0
+    ]
 
 
 def get_annotation_files():
@@ -38,14 +46,32 @@ def get_annotation_files():
 
 
 def get_alias_files():
-    """Paths of the alias files, if the config wants them: to be downloaded, or those of the user's own that are there."""
-    own = [get_visual_genome_file(name) for name in aliases.ALIAS_FILES]
-    if not config["visual_genome"]["aliases"]:
+    """Paths of the alias files, if the config wants them: the user's own, or fetched."""
+    if IS_ICONS or not config["visual_genome"]["aliases"]:
         return []
-    found = list(filter(os.path.exists, own))
-    if IS_ICONS or found or config["visual_genome"]["download"] == "nothing":
-        return found
-    return [f"{DOWNLOADS}/{name}" for name in aliases.ALIAS_FILES]
+    own = {name: get_visual_genome_file(name) for name in aliases.ALIAS_FILES}
+    return [
+        path
+        for name, own_path in own.items()
+        for path in (
+            [own_path]
+            if os.path.exists(own_path)
+            else get_fetched_file(name, "everything", "annotations")
+        )
+    ]
+
+
+def get_region_graph_files():
+    """Path of Visual Genome's own region graphs, if they are there and wanted; they are never fetched."""
+    path = get_annotation_file("region_graphs")
+    is_wanted = config["graphs"]["source"] == "visual_genome"
+    return [path] if is_wanted and os.path.exists(path) else []
+
+
+def get_fetched_image_zips():
+    """Zips of images that are or will be fetched: those of which the user's folder holds nothing."""
+    lacking = image_files.lacking_zips(config["visual_genome"]["source"])
+    return [path for name in lacking for path in get_fetched_file(name, "everything")]
 
 
 def get_image_places():
@@ -53,23 +79,28 @@ def get_image_places():
     if IS_ICONS:
         return [get_visual_genome_file(name) for name in image_files.IMAGE_ZIPS]
     own = [get_visual_genome_file(name) for name in image_files.IMAGE_PLACES]
-    is_download = config["visual_genome"]["download"] == "everything"
-    if is_download and not any(map(os.path.exists, own)):
-        return [f"{DOWNLOADS}/{name}" for name in image_files.IMAGE_ZIPS]
-    return own
+    return list(dict.fromkeys(own + get_fetched_image_zips()))
 
 
 def get_found_image_places():
     """Those that the run makes or that are there; there may be none, since sets can be built without images."""
-    places = get_image_places()
-    is_made = IS_ICONS or places[0].startswith(f"{DOWNLOADS}/")
-    return places if is_made else list(filter(os.path.exists, places))
+    if IS_ICONS:
+        return get_image_places()
+    fetched = get_fetched_image_zips()
+    return [
+        path for path in get_image_places() if path in fetched or os.path.exists(path)
+    ]
 
 
 def get_manifest_files():
-    """Visual Genome's files that the manifest knows: annotations, aliases, zips of images."""
+    """Visual Genome's files that the manifest knows: annotations, aliases, region graphs, zips of images."""
     zips = [place for place in get_found_image_places() if place.endswith(".zip")]
-    return [*get_annotation_files(), *get_alias_files(), *zips]
+    return [
+        *get_annotation_files(),
+        *get_alias_files(),
+        *get_region_graph_files(),
+        *zips,
+    ]
 
 
 def get_file_index():
@@ -78,26 +109,30 @@ def get_file_index():
 
 
 def get_validated_files(wildcards):
-    """Visual Genome's files that the manifest knows; stops where some are missing and nothing may be fetched."""
-    missing = list(filterfalse(os.path.exists, get_annotation_files()))
+    """Visual Genome's files that the manifest knows; stops where they cannot all be had, or not of one version."""
+    files = get_annotation_files()
+    missing = list(filterfalse(os.path.exists, files))
     if missing and config["visual_genome"]["download"] == "nothing":
         entries = [(path, MANIFEST_ENTRIES[os.path.basename(path)]) for path in missing]
         raise WorkflowError(
             f"visual_genome.download is nothing, but {manifests.missing_message(entries)}"
         )
+    by_object = [get_annotation_file(name) for name in visual_genome.BY_OBJECT]
+    unpacked = [path for path in by_object if path.endswith(".json")]
+    if unpacked and len(unpacked) < len(by_object):
+        raise WorkflowError(
+            f"{unpacked} do not tell their version, and would be joined by object id with "
+            f"{[path for path in by_object if path not in unpacked]}: bring all of them unpacked or none"
+        )
     return get_manifest_files()
 
 
 def get_missing_downloads():
-    """Files of Visual Genome that a run would download."""
+    """Files of Visual Genome that a run would fetch."""
+    if IS_ICONS:
+        return []
     paths = [path for path in get_manifest_files() if path.startswith(f"{DOWNLOADS}/")]
     return [path for path in paths if not os.path.exists(path)]
-
-
-def get_region_graph_files():
-    """Path of Visual Genome's own region graphs, if they are there."""
-    path = get_annotation_file("region_graphs")
-    return [path] if os.path.exists(path) else []
 
 
 def get_corpus_paths(corpus):

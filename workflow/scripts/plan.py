@@ -7,6 +7,8 @@ if __name__ == "__main__":
     start_log(snakemake)
     show_plan(
         source_paths=snakemake.params.sources,
+        image_paths=snakemake.params.images,
+        other_paths=snakemake.params.others,
         download_paths=snakemake.params.downloads,
         corpus_paths=snakemake.params.corpora,
         manifest_path=snakemake.input.manifest,

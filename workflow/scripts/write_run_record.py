@@ -9,6 +9,7 @@ if __name__ == "__main__":
         table_paths=list(snakemake.input.tables),
         identity_paths=list(snakemake.input.identities),
         resource_paths=list(snakemake.input.resources),
+        file_index_paths=list(snakemake.input.files),
         requirements_path=snakemake.input.requirements,
         benchmarks_path=snakemake.params.benchmarks,
         record_path=snakemake.output.record,

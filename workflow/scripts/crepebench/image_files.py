@@ -21,12 +21,28 @@ IMAGE_FOLDERS = ("VG_100K", "VG_100K_2", "images/VG_100K", "images/VG_100K_2", "
 """Folders to which people unpack the zips; the last one for those who have put all images into one folder."""
 IMAGE_PLACES = (*IMAGE_ZIPS, *IMAGE_FOLDERS)
 """Where images are searched in Visual Genome's folder, in the order of preference."""
+PLACES_OF_ZIP = {
+    "images.zip": ("images.zip", "VG_100K", "images/VG_100K"),
+    "images2.zip": ("images2.zip", "VG_100K_2", "images/VG_100K_2", "images2/VG_100K_2"),
+}
+"""Each zip, and the folders that it unpacks to."""
+FLAT_FOLDER = "images"
 SUFFIX = ".jpg"
 STOP = "stop"
 """Value of `visual_genome.missing_images` that stops a run with missing images."""
 MISSING_COLUMNS = ("image_id", "url", "searched")
 IDS_SHOWN = 20
 CHUNK_BYTES = 1 << 20
+
+
+def lacking_zips(folder: str) -> list[str]:
+    """Returns the zips of which a folder holds neither the file nor what it unpacks to; none if it holds all flat."""
+    flat = Path(folder) / FLAT_FOLDER
+    if flat.is_dir() and any(entry.name.endswith(SUFFIX) for entry in os.scandir(flat)):
+        return []
+    return [
+        name for name, places in PLACES_OF_ZIP.items() if not any((Path(folder) / place).exists() for place in places)
+    ]
 
 
 class ImageFile(NamedTuple):

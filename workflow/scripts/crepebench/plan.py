@@ -45,10 +45,14 @@ def parse_job_counts(text: str) -> dict[str, int]:
 
 def count_captions(path: str) -> int:
     """Returns the rows of a caption file: exact for Parquet, else from its size and its first lines."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if path.endswith(".parquet"):
-        return pq.read_metadata(path).num_rows
+        try:
+            return pq.read_metadata(path).num_rows
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"{path}: the file is damaged ({error})") from error
     with open(path, "rb") as file:
         sample = file.read(SAMPLE_BYTES)
     n_lines = sample.count(b"\n")
@@ -124,7 +128,7 @@ def plan_rows(
     return rows
 
 
-def plan_text(rows: Sequence[dict], missing: Sequence[str], n_cores: int) -> str:
+def plan_text(rows: Sequence[dict], n_cores: int) -> str:
     """Returns the plan as text for a terminal."""
     if not rows:
         return "Nothing has to be done: every table and picture is there and up to date.\n"
@@ -143,10 +147,15 @@ def plan_text(rows: Sequence[dict], missing: Sequence[str], n_cores: int) -> str
         f"\nOn {n_cores} cores: {wall} or more. These are estimates for CPUs: expect a factor of two either way,"
     )
     lines.append("and much less time for extract_features on a GPU.")
-    if missing:
-        lines.append(f"\nFiles that are not there yet and that the run cannot make ({len(missing)}):")
-        lines += [f"  {path}" for path in missing]
     return "\n".join(lines) + "\n"
+
+
+def missing_text(missing: Sequence[str]) -> str:
+    """Returns a list of missing files for a terminal, "" if there are none."""
+    if not missing:
+        return ""
+    head = f"\nFiles that are not there yet and that the run cannot make ({len(missing)}):"
+    return "\n".join([head, *(f"  {path}" for path in missing)]) + "\n"
 
 
 def format_seconds(seconds: float) -> str:
@@ -194,25 +203,47 @@ def dry_run(snakefile: str, profile: str, folder: str, cfg: str, *options: str) 
     return parse_job_counts(done.stdout + done.stderr)
 
 
-def count_jobs(snakefile: str, profile: str, cfg: str, missing: Sequence[str]) -> tuple[dict, dict]:
+def count_jobs(
+    snakefile: str, profile: str, cfg: str, present: Sequence[str], missing: Sequence[str]
+) -> tuple[dict, dict]:
     """Returns the jobs to run now and those of the whole workflow.
 
-    Where files are missing, nothing can have been made from them, and Snakemake would refuse to plan. So the jobs are
-    counted in an empty folder, with empty files of these names.
+    The whole workflow is counted in a folder with nothing but links to the files that are there, and empty files in
+    place of those that are missing. Where files are missing, Snakemake would refuse to plan, and nothing can have been
+    made from them; so all jobs are to run.
+
+    Raises:
+        RuntimeError: Snakemake refuses.
     """
-    if not missing:
-        return dry_run(snakefile, profile, ".", cfg), dry_run(snakefile, profile, ".", cfg, "--forceall")
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "run"
+        folder.mkdir()
+        for path in present:
+            if not Path(path).is_absolute():
+                _inside(folder, path).symlink_to(Path(path).resolve())
         for path in missing:
-            stub = Path(folder) / path
-            stub.parent.mkdir(parents=True, exist_ok=True)
-            stub.touch()
-        found = dry_run(snakefile, profile, folder, cfg)
-    return found, found
+            _inside(folder, path).touch()
+        in_all = dry_run(snakefile, profile, str(folder), cfg)
+    return (in_all if missing else dry_run(snakefile, profile, ".", cfg)), in_all
+
+
+def _inside(folder: Path, path: str) -> Path:
+    """Returns a relative path in a folder, with the folders above it made.
+
+    Raises:
+        RuntimeError: the path leads out of the folder.
+    """
+    target = folder / path
+    if not target.resolve().is_relative_to(folder.resolve()):
+        raise RuntimeError(f"the jobs can be counted once {path} is there")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target
 
 
 def show_plan(
     source_paths: Sequence[str],
+    image_paths: Sequence[str],
+    other_paths: Sequence[str],
     download_paths: Sequence[str],
     corpus_paths: Mapping[str, Sequence[str]],
     manifest_path: str,
@@ -227,6 +258,8 @@ def show_plan(
 
     Args:
         source_paths: files that the user brings.
+        image_paths: places of images that are there or will be.
+        other_paths: further files that a run reads if they are there.
         download_paths: files of the manifest that the run would fetch.
         corpus_paths: files of each used corpus.
         manifest_path: resources/visual_genome/manifest.yaml.
@@ -240,11 +273,25 @@ def show_plan(
     config = json.loads(cfg)
     world = ICONS if config["visual_genome"]["source"] == ICONS else REAL
     units = count_units(config, corpus_paths, read_relative_costs(architectures_path))
+    paths = [*source_paths, *image_paths, *other_paths]
     missing = [path for path in source_paths if not Path(path).exists()]
-    to_run, in_all = count_jobs(snakefile, profile, cfg, missing)
-    costs = read_costs(costs_path, world)
-    sys.stdout.write(plan_text(plan_rows(to_run, in_all, costs, units), missing, n_cores))
-    if download_paths:
-        entries = read_manifest(manifest_path)
-        text = missing_message((path, entries[Path(path).name]) for path in download_paths)
-        sys.stdout.write(f"\nTo be fetched: {text}\n")
+    present = [path for path in dict.fromkeys(paths) if Path(path).exists()]
+    entries = read_manifest(manifest_path)
+    fetched = [(path, entries[Path(path).name]) for path in download_paths]
+    try:
+        to_run, in_all = count_jobs(snakefile, profile, cfg, present, missing)
+    except RuntimeError as error:
+        sys.stdout.write(f"{error}\n{missing_text(missing)}")
+    else:
+        rows = plan_rows(to_run, in_all, read_costs(costs_path, world), units)
+        for row in rows:
+            if row["rule"] == "download_visual_genome_file":
+                row["bytes"] += sum(entry.n_bytes or 0 for _, entry in fetched)
+        sys.stdout.write(plan_text(rows, n_cores) + missing_text(missing))
+    if fetched:
+        sys.stdout.write(f"\nTo be fetched: {missing_message(fetched)}\n")
+    if not image_paths:
+        sys.stdout.write(
+            "\nNo place of images is there: sets can be built, but extract_features will fail. Name a target such as "
+            "results/retrieval_sets/systematicity/part-00000-of-00001.parquet, or bring the images.\n"
+        )

@@ -25,6 +25,7 @@ from crepebench.provenance import code_digest
 
 SHORTEST_SAMPLED = 1.0
 """Seconds; the memory of shorter jobs is not known."""
+FILE_COLUMNS = ("path", "version", "bytes", "sha256", "hash_status", "url")
 RULE_COLUMNS = ("rule", "jobs", "seconds", "longest_job_seconds", "peak_memory_mb", "last_ended")
 
 
@@ -110,6 +111,7 @@ def write_run_record(
     table_paths: Sequence[str],
     identity_paths: Sequence[str],
     resource_paths: Sequence[str],
+    file_index_paths: Sequence[str],
     requirements_path: str,
     benchmarks_path: str,
     record_path: str,
@@ -122,6 +124,7 @@ def write_run_record(
         table_paths: tables for people, as CSV.
         identity_paths: `.identity.json` of each model's features.
         resource_paths: committed inputs.
+        file_index_paths: records of the files of Visual Genome, none of the icons world.
         requirements_path: requirements.txt.
         benchmarks_path: results/benchmarks.
         record_path: run.json to write.
@@ -145,6 +148,9 @@ def write_run_record(
         "config": config,
         "code_digests": {path.name: code_digest(str(scripts), path.name) for path in sorted(scripts.glob("*.py"))},
         "resources_sha256": {_short_path(path): file_hash(path) for path in resource_paths},
+        "visual_genome_files": [
+            record for path in file_index_paths for record in json.loads(Path(path).read_text(encoding="utf-8"))
+        ],
         "tables_sha256": {Path(path).name: file_hash(path) for path in table_paths},
         "rules": rule_rows(read_benchmarks(benchmarks_path)),
     }
@@ -165,6 +171,7 @@ def record_page(record: dict) -> str:
         ("Models", _pairs(record["models"], ("model", "identity of weights and preprocessing"))),
         ("Seeds", _pairs(record["seeds"])),
         ("Tables", _pairs(record["tables_sha256"], ("file", "SHA-256"))),
+        ("Visual Genome", _table(record["visual_genome_files"], FILE_COLUMNS)),
         ("Committed inputs", _pairs(record["resources_sha256"], ("file", "SHA-256"))),
         ("Code", _pairs(record["code_digests"], ("script", "digest of what it reaches"))),
         ("Config", f"<pre>{html.escape(json.dumps(record['config'], indent=2))}</pre>"),

@@ -34,6 +34,8 @@ from crepebench.schema import IMAGES, OBJECTS, REGION_DESCRIPTIONS, RELATIONSHIP
 logger = logging.getLogger(__name__)
 
 ANNOTATIONS = (IMAGE_DATA, "objects", "attributes", "relationships", "region_descriptions")
+BY_OBJECT = ("objects", "attributes", "relationships")
+"""Annotations that are joined by object id, so that all must be of one version."""
 ENDS = ("subject", "object")
 
 
