@@ -201,3 +201,9 @@ def test_region_graph_of_unknown_form_is_refused_by_file_image_and_place(tmp_pat
         ValueError, match=r"region_graphs\.json: image 9, regions\[0\]: none of the fields \['objects'\]"
     ):
         Stage(tmp_path, [region_row(5, "a jar")], region_graphs=[{"image_id": 9, "regions": [{"region_id": 5}]}])
+
+
+def test_image_that_stands_twice_is_refused(tmp_path):
+    entry = {"image_id": 9, "regions": [{"region_id": 5, "objects": [], "relationships": []}]}
+    with pytest.raises(ValueError, match=r"region_graphs\.json: image 9 stands twice"):
+        Stage(tmp_path, [region_row(5, "a jar")], region_graphs=[entry, entry])

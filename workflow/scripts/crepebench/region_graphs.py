@@ -201,12 +201,19 @@ def _scene_annotations(
 def _read_annotations(
     path: str, regions: _RowsByImage, objects: _RowsByImage
 ) -> Iterator[tuple[dict, Annotation | None]]:
-    """Yields each region with its annotation in region_graphs.json, None where it has none."""
-    waiting = dict.fromkeys(regions.image_ids())
+    """Yields each region with its annotation in region_graphs.json, None where it has none.
+
+    Raises:
+        ValueError: an entry has an unknown form, or an image stands twice.
+    """
+    waiting, done = dict.fromkeys(regions.image_ids()), set()
     for image_id, items in read_items(read_entries(path), path, "regions"):
+        if image_id in done:
+            raise ValueError(f"{path}: image {image_id} stands twice")
         if image_id not in waiting:
             continue
         del waiting[image_id]
+        done.add(image_id)
         attributes = {
             identity: row["attributes"]
             for row in objects.rows(image_id)
