@@ -1,4 +1,5 @@
 import copy
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ from crepebench.plan import (
     count_units,
     format_bytes,
     format_seconds,
+    lay_out,
     missing_text,
     parse_job_counts,
     plan_rows,
@@ -183,3 +185,26 @@ def test_architectures_of_the_full_run_have_a_relative_cost(repository):
     full = yaml.safe_load((repository / "config" / "crepe.yaml").read_text(encoding="utf-8"))
     for definition in full["models"]["definitions"].values():
         assert known[definition["architecture"]] > 0
+
+
+def test_files_that_are_there_are_linked_and_missing_ones_are_empty_files(tmp_path, monkeypatch):
+    for name in ("here/images/VG_100K/7.jpg", "here/objects.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("7")
+    monkeypatch.chdir(tmp_path)
+    present = ["here/objects.json", "here/images/VG_100K", "here/images", str(tmp_path / "here" / "objects.json")]
+    lay_out(str(tmp_path / "there"), present, ["captions/*.tsv"])
+    assert (tmp_path / "there" / "here" / "objects.json").read_text() == "7"
+    assert (tmp_path / "there" / "here" / "images" / "VG_100K" / "7.jpg").read_text() == "7"
+    assert (tmp_path / "there" / "captions" / "*.tsv").read_text() == ""
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == ["images", "objects.json"]
+
+
+def test_missing_file_beyond_the_folder_is_refused_and_not_made(tmp_path, monkeypatch):
+    (tmp_path / "run" / "mine").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "run")
+    for path in (str(tmp_path / "weights.pt"), "../weights.pt", "mine/weights.pt"):
+        with pytest.raises(RuntimeError, match=r"the jobs cannot be counted: a run with .*weights\.pt cannot"):
+            lay_out(str(tmp_path / "there"), ["mine"], [path])
+        shutil.rmtree(tmp_path / "there")
+    assert not list(tmp_path.rglob("weights.pt"))

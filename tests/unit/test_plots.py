@@ -12,7 +12,7 @@ from PIL import Image
 
 from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
 from crepebench.plots import (
-    KEPT_COLOUR,
+    BLUE,
     plot_accounting,
     plot_contact_sheet,
     plot_systematicity,
@@ -294,7 +294,7 @@ def test_bar_is_what_was_kept_and_then_the_drops_by_size(tmp_path, figures):
 def test_only_what_was_kept_is_blue(tmp_path, figures):
     reasons = {f"reason_{i}": 1 for i in range(20)}
     plot_drops(tmp_path, "plot.png", stage_rows("regions", read=25, **reasons, kept=5))
-    blue = [to_hex(bar.get_facecolor()) == KEPT_COLOUR for bar in figures[0].axes[0].patches]
+    blue = [to_hex(bar.get_facecolor()) == BLUE for bar in figures[0].axes[0].patches]
     assert blue == [True] + [False] * 20
 
 

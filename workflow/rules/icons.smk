@@ -54,8 +54,8 @@ rule train_icons_model:
         captions="results/icons/corpora/{corpus}/captions",
         images="results/icons/corpora/{corpus}/images.zip",
     output:
-        config="results/icons/models/{corpus}/seed_{seed}/open_clip_config.json",
-        weights="results/icons/models/{corpus}/seed_{seed}/open_clip_model.safetensors",
+        config=f"results/icons/models/{{corpus}}/seed_{{seed}}/{CONFIG_FILE}",
+        weights=f"results/icons/models/{{corpus}}/seed_{{seed}}/{WEIGHTS_FILE}",
     log:
         "results/logs/train_icons_model/{corpus}_seed_{seed}.log",
     benchmark:

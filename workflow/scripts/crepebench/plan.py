@@ -213,29 +213,37 @@ def count_jobs(
     made from them; so all jobs are to run.
 
     Raises:
-        RuntimeError: Snakemake refuses.
+        RuntimeError: Snakemake refuses, or the folder cannot be made; says why.
     """
-    with TemporaryDirectory() as temporary:
-        folder = Path(temporary) / "run"
-        folder.mkdir()
-        for path in present:
-            if not Path(path).is_absolute():
-                _inside(folder, path).symlink_to(Path(path).resolve())
-        for path in missing:
-            _inside(folder, path).touch()
-        in_all = dry_run(snakefile, profile, str(folder), cfg)
+    with TemporaryDirectory() as folder:
+        lay_out(folder, present, missing)
+        in_all = dry_run(snakefile, profile, folder, cfg)
     return (in_all if missing else dry_run(snakefile, profile, ".", cfg)), in_all
 
 
-def _inside(folder: Path, path: str) -> Path:
-    """Returns a relative path in a folder, with the folders above it made.
+def lay_out(folder: str, present: Sequence[str], missing: Sequence[str]) -> None:
+    """Fills a folder with links to files and folders that are there, and with empty files for those that are not.
+
+    Absolute paths that are there need no link. Nothing outside the folder is touched.
 
     Raises:
-        RuntimeError: the path leads out of the folder.
+        RuntimeError: a path cannot stand in the folder: it is missing and absolute, leads out of it, or lies in a
+            folder that is there.
     """
-    target = folder / path
-    if not target.resolve().is_relative_to(folder.resolve()):
-        raise RuntimeError(f"the jobs can be counted once {path} is there")
+    root = Path(folder).resolve()
+    for path in sorted(path for path in present if not Path(path).is_absolute()):
+        target = root / path
+        if not target.exists():  # else it lies in a folder that is linked already
+            _make_parent(root, path).symlink_to(Path(path).resolve())
+    for path in missing:
+        _make_parent(root, path).touch()
+
+
+def _make_parent(root: Path, path: str) -> Path:
+    """Returns a relative path in a folder after making the folders above it."""
+    target = root / path
+    if not target.resolve().is_relative_to(root):
+        raise RuntimeError(f"the jobs cannot be counted: a run with {path} cannot be laid out elsewhere")
     target.parent.mkdir(parents=True, exist_ok=True)
     return target
 

@@ -17,7 +17,7 @@ SPLIT_NAMES = {"SC": "seen compounds", "UC": "unseen compounds", "UA": "unseen a
 BAR_WIDTH = 0.26
 PANELS_PER_LINE = 3
 REASON_COLOURS = ("#d1732c", "#e3a857", "#8c6bb1", "#7a7a7a", "#c05a75", "#5b9aa0", "#b5a642", "#444444")
-KEPT_COLOUR = "#1b6ca8"
+BLUE = SPLIT_COLOURS["SC"]
 REASONS_LENGTH = 78
 """Characters of a line of reasons beside the bars."""
 LINE_LENGTH = 50
@@ -114,7 +114,7 @@ def plot_systematicity_gap(table_path: str, plot_path: str) -> None:
         y = np.array([models.index((row["training_corpus"], row["model"])) for row in found])
         gaps, lows, highs = (np.array([float(row[name]) for row in found]) for name in ("gap", "gap_low", "gap_high"))
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.errorbar(gaps, y, xerr=np.clip([gaps - lows, highs - gaps], 0, None), fmt="o", color=KEPT_COLOUR, capsize=3)
+        ax.errorbar(gaps, y, xerr=np.clip([gaps - lows, highs - gaps], 0, None), fmt="o", color=BLUE, capsize=3)
         ax.set_title(foil_type, fontsize=10)
         ax.set_xlabel("gap (points)")
         ax.spines[["top", "right"]].set_visible(False)
@@ -148,7 +148,7 @@ def plot_accounting(table_path: str, plot_path: str) -> None:
         left = 0.0
         for i, reason in enumerate([KEPT, *dropped]):
             share = 100.0 * counts[reason] / counts[READ]
-            colour = REASON_COLOURS[(i - 1) % len(REASON_COLOURS)] if i else KEPT_COLOUR
+            colour = REASON_COLOURS[(i - 1) % len(REASON_COLOURS)] if i else BLUE
             ax.barh(y, share, left=left, color=colour, height=0.7)
             left += share
         ax.text(1, y, f"{counts[KEPT]:,} of {counts[READ]:,} kept", va="center", color="white", fontsize=7.5)

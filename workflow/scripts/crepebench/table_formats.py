@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from crepebench.files import atomic_path
-from crepebench.pages import html_table, numeric_columns, page
+from crepebench.pages import NUMBER, html_table, numeric_columns, page
 
 SECTION = re.compile(r"^## (?P<table>\w+)\.csv: (?P<title>.+)$", re.MULTILINE)
 AS_ABOVE = "as above"
-LATEX_SPECIAL = {**{c: f"\\{c}" for c in "&%$#_{}"}, "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+LATEX_SPECIAL = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    **{"~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\\": "\\textbackslash{}"},
+}
 
 
 @dataclass
@@ -99,10 +102,9 @@ def latex_table(columns: Sequence[str], rows: Sequence[dict]) -> str:
 
 
 def _latex(text: str) -> str:
-    """Returns text with LaTeX's special characters escaped; a minus before a number is set as one."""
-    text = text.replace("\\", "\0")
-    text = "".join(LATEX_SPECIAL.get(character, character) for character in text).replace("\0", "\\textbackslash{}")
-    return f"${text}$" if re.fullmatch(r"-\d+(\.\d+)?", text) else text
+    """Returns text with LaTeX's special characters escaped; the minus of a number is set as one."""
+    escaped = "".join(LATEX_SPECIAL.get(character, character) for character in text)
+    return f"${escaped}$" if text.startswith("-") and NUMBER.fullmatch(text) else escaped
 
 
 def html_page(title: str, columns: Sequence[str], rows: Sequence[dict], explained: dict) -> str:
