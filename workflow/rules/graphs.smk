@@ -61,7 +61,7 @@ rule filter_graphs:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=12000,
     params:
         cfg=config_json("graphs", "min_atoms", "min_compounds", "duplicates"),
         code=code_digest("filter_graphs.py"),
