@@ -9,7 +9,7 @@ import pytest
 
 from crepebench.graphs import parse_texts
 from crepebench.scan import CandidateIndex, necessary_words
-from crepebench.surface_forms import RUN, find_runs
+from crepebench.surface_forms import find_runs, split_runs
 from crepebench.vocabularies import atom_key, vocabulary_keys
 
 DOG, TREE, UNDER, RED = (
@@ -169,7 +169,7 @@ def naive_tier(key, runs_of_caption):
 def naive_pairs(keys, texts):
     words_of_keys = list(map(naive_words, keys))
     for row, text in enumerate(texts):
-        runs = RUN.findall(text)
+        runs = split_runs(text)
         for key_id, (key, words) in enumerate(zip(keys, words_of_keys, strict=True)):
             if all(each & set(runs) for each in words):
                 yield row, key_id, naive_tier(key, runs)
@@ -229,6 +229,14 @@ def test_atoms_are_of_tier_1():
 
 def test_an_object_related_to_its_like_needs_the_word_once():
     assert found_keys([("object_relation_object", "dog", "under", "dog", "")], "under dog") == [(0, 0, 3)]
+
+
+def test_possessives_are_found_by_their_apostrophes(monkeypatch):
+    owning = (frozenset(["have", "'s", "'", "’s", "’"]),)
+    monkeypatch.setattr("crepebench.scan.necessary_words", lambda relation: owning)
+    texts = ["dogs' trees", "dogs’ trees", "the dog’s tree", "dog has tree", "dog tree", "dog – tree", "dogs'' trees"]
+    found = found_keys([("object_relation_object", "dog", "have", "tree", "")], *texts)
+    assert [row for row, _, _ in found] == [0, 1, 2, 3, 5, 6]  # dashes are taken for curly apostrophes
 
 
 def test_dropped_keys_are_not_found():
@@ -312,9 +320,11 @@ def test_equal_hashes_of_different_runs_only_add_candidates(monkeypatch):
 def test_scan_equals_a_search_in_dictionaries(seed):
     rng = random.Random(seed)
     nouns, adjectives = "dog tree leaf child glass café t-shirt 漢字".split(), "red good orange".split()
-    relations = ["under", "look up at", "to the left of", "have", "sit on", "in between", "w/"]
+    relations = ["under", "'s", "look up at", "to the left of", "have", "sit on", "in between", "w/"]
     words = "dogs tree's leaves leaf child children glasses caf café t-shirts red redder best good orange".split()
-    words += "under look looked up at left of to the have has sat on in between w/ a a and 漢字 5cm can't".split()
+    words += (
+        "under look looked up at left of to the have has sat on in between w/ a a and 5cm can't child’s dogs'".split()
+    )
     keys = [atom_key("object", noun) for noun in nouns] + [atom_key("relation", relation) for relation in relations]
     keys += [("attribute_object", "", "", noun, adjective) for noun in nouns for adjective in adjectives]
     keys += [("object_relation_object", s, r, o, "") for s in nouns for r in relations for o in nouns]

@@ -1,11 +1,10 @@
 import random
-import re
 from itertools import pairwise
 
 import pytest
 
 from crepebench.lemmas import INFLECTED, lemmatise
-from crepebench.surface_forms import RUN, _tables, _wholes_of_parts, find_runs, surface_forms
+from crepebench.surface_forms import MARK, RUN, _tables, _wholes_of_parts, find_runs, split_runs, surface_forms
 
 PIECES = (
     "cannot dont 5cm 10am km/h o'clock u.s. don't it’s t-shirt é 100 x a b2b m² $ _ / - . , ' ” 漢字 🎉 @ # www. .com"
@@ -80,6 +79,7 @@ def test_every_unknown_word_is_a_form_of_its_lemmas():
         (["left", "right"], {"left", "right", "rights"}),
         (["not"], {"not", "cannot", "notve"}),
         (["'s"], {"s"}),
+        (["'"], {"'"}),
         (["漢字"], {""}),
     ],
 )
@@ -122,6 +122,11 @@ def test_no_single_character_is_a_run_that_a_token_cuts(parser, first, last):
         assert not inside & {token.idx for token in doc}, chunk
 
 
-def test_runs_are_ascii_letters_or_digits():
-    assert RUN.findall("café 5cm b2b o'clock") == ["caf", "5", "cm", "b", "2", "b", "o", "clock"]
-    assert re.fullmatch(RUN, "A") is None
+def test_runs_are_ascii_letters_digits_or_marks():
+    assert split_runs("café 5cm b2b!") == ["caf", "5", "cm", "b", "2", "b"]
+    assert split_runs("o'clock’s '' —") == ["o", "'", "clock", "’", "s", "'", "'", "’"]
+
+
+def test_marks_have_one_first_byte():
+    assert {chr(code).encode()[0] for code in (0x2000, 0x2FFF, ord(MARK))} == {0xE2}
+    assert not {chr(code).encode()[0] for code in (0x1FFF, 0x3000)} & {0xE2}

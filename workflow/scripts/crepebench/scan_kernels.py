@@ -1,6 +1,6 @@
 """Compiled loops of `crepebench.scan`: find the words of captions in Arrow's buffers, and the keys that they complete.
 
-Words are slots, numbered from 0; a run of letters or digits (see `crepebench.surface_forms.RUN`) stands for any number
+Words are slots, numbered from 0; a run of letters or digits (`crepebench.surface_forms.RUN`) stands for any number
 of them. Runs are compared by 64-bit hashes only: equal hashes of different runs can add candidates, never lose one.
 Nothing is cleared between captions: `seen[slot] == row` says that the caption holds the word.
 """
@@ -8,15 +8,18 @@ Nothing is cleared between captions: `seen[slot] == row` says that the caption h
 import numpy as np
 from numba import njit
 
+from crepebench.surface_forms import MARK
+
 HASH_START = np.uint64(0xCBF29CE484222325)
 HASH_FACTOR = np.uint64(0x100000001B3)
 """The constants of the hash FNV-1a."""
 NOT_FOUND = -1
 
 RUN_CLASS = np.zeros(256, np.uint8)
-"""0 for bytes between runs, those of non-ASCII characters included; 1 for letters, 2 for digits."""
+"""0 for bytes between runs, those of most non-ASCII characters included; 1 for letters, 2 for digits, 3 for marks."""
 RUN_CLASS[ord("a") : ord("z") + 1] = 1
 RUN_CLASS[ord("0") : ord("9") + 1] = 2
+RUN_CLASS[[ord("'"), MARK.encode()[0]]] = 3
 
 ATOM, ATTRIBUTE_PAIR, TRIPLE = 0, 1, 2
 NEAR_ATTRIBUTE, NEAR_TRIPLE, MIDDLE_TRIPLE = 4, 4, 10
@@ -26,7 +29,7 @@ NEAR_ATTRIBUTE, NEAR_TRIPLE, MIDDLE_TRIPLE = 4, 4, 10
 def hash_run(run: str) -> int:
     """Returns the hash of a run, never 0."""
     value = int(HASH_START)
-    for byte in run.encode():
+    for byte in run.encode()[: len(run)]:  # of a mark the first
         value = (value ^ byte) * int(HASH_FACTOR) % 2**64
     return value or 1
 
@@ -42,6 +45,8 @@ def next_run(data, start, end):
     while start < end and RUN_CLASS[data[start]] == run_class:
         value = (value ^ np.uint64(data[start])) * HASH_FACTOR
         start += 1
+        if run_class == 3:
+            break
     return start, value if value else np.uint64(1)
 
 
