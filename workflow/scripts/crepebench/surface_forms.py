@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from functools import cache
 
-from crepebench.lemmas import INFLECTED, NOUN_LEMMAS, lemmatise, regular_forms
+from crepebench.lemmas import NOUN_LEMMAS, REGULAR_ENDINGS, lemmatise, regular_forms
 
 RUN = re.compile(r"[a-z]+|[0-9]+|'|[\u2000-\u2fff]")
 """A run of letters or digits of a folded text, or a mark. Non-ASCII letters and all other characters are no runs."""
@@ -26,7 +26,7 @@ def surface_forms(lemma: str) -> set[str]:
         lemma: normal form of an object or attribute, or one word of a relation.
     """
     forms = {lemma} | _forms_in_tables().get(lemma, set())
-    for part_of_speech in INFLECTED:
+    for part_of_speech in REGULAR_ENDINGS:
         forms |= {
             form
             for form in regular_forms(lemma, part_of_speech) - forms
