@@ -2,6 +2,8 @@ import csv
 import random
 import re
 from collections import defaultdict
+from html import unescape
+from urllib.parse import unquote_plus
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,9 @@ from crepebench.graphs import parse_texts
 from crepebench.scan import CandidateIndex, necessary_words
 from crepebench.surface_forms import find_runs, split_runs
 from crepebench.vocabularies import atom_key, vocabulary_keys
+from icons_world import phrases
+from icons_world.corpora import draw_corpus_rows, draw_corpus_scenes
+from icons_world.world import NOTHING_HELD_OUT, read_world
 
 DOG, TREE, UNDER, RED = (
     atom_key(*a) for a in (("object", "dog"), ("object", "tree"), ("relation", "under"), ("attribute", "red"))
@@ -369,3 +374,14 @@ def test_no_key_of_captions_from_the_web_is_missed(parser):
     not_found, n_held = missed(captions, parser)
     assert not_found == []
     assert n_held > 300
+
+
+def test_no_key_of_captions_of_the_icons_world_is_missed(repository, parser):
+    world, rng = read_world(str(repository / "resources" / "icons" / "world.yaml")), np.random.default_rng(1)
+    rows = draw_corpus_rows(world, draw_corpus_scenes(world, NOTHING_HELD_OUT, "mini", 1200, 1), "mini", 1)
+    captions = [phrases.cc12m_row(row.caption, rng) for row in rows[:600]]
+    captions += [phrases.laion400m_row(row.caption, rng) for row in rows[600:]]
+    captions += [unescape(unquote_plus(" ".join(phrases.yfcc15m_row(row.caption, rng)))) for row in rows[:300]]
+    not_found, n_held = missed(captions, parser)
+    assert not_found == []
+    assert n_held > 4 * len(captions)
