@@ -11,6 +11,8 @@ from crepebench.models import CONFIG_FILE
 
 ICONS = "icons"
 """Source of what is made here, from the embedded icons world."""
+NOT_OF_CAPTIONS = ("source", "files", "control_of")
+"""Keys of a corpus's definition that say where its files are, not how they are read."""
 
 
 def read_definition(config: Mapping, block: str, name: str) -> dict:
@@ -76,7 +78,39 @@ def visual_genome_settings(config: Mapping) -> dict:
 
 def corpus_settings(config: Mapping, corpus: str) -> dict:
     """Returns what parsing a corpus depends on."""
-    return {"format": read_definition(config, "corpora", corpus)["format"], **config["parser"]}
+    definition = read_definition(config, "corpora", corpus)
+    reading = {key: value for key, value in definition.items() if key not in NOT_OF_CAPTIONS}
+    return {"definition": reading, **config["parser"], **config["atoms"]}
+
+
+def candidates_settings(config: Mapping, corpus: str) -> dict:
+    """Returns what searching a shard of a corpus depends on."""
+    settings = {**corpus_settings(config, corpus), "min_count": config["splits"]["min_count"]}
+    return {**settings, "seed": config["vocabularies"]["seed"]} if is_budget(config) else settings
+
+
+def is_budget(config: Mapping) -> bool:
+    """Says whether what a corpus shows is decided from a sample."""
+    return config["vocabularies"]["mode"] == "budget"
+
+
+def waves_settings(config: Mapping, corpus: str, code: str) -> dict:
+    """Returns what deciding a corpus depends on.
+
+    Args:
+        config: the whole config.
+        corpus: name of the corpus.
+        code: digest of the code that searches a shard.
+    """
+    searched, vocabularies = candidates_settings(config, corpus), config["vocabularies"]
+    mode = {"mode": vocabularies["mode"]}
+    if is_budget(config):  # a sample depends on what it is drawn from
+        mode |= {"shards": config["corpora"]["shards"], **{key: vocabularies[key] for key in ("budget", "waves")}}
+    return {
+        "min_count": searched["min_count"],
+        "store": config["stores"]["vocabularies"],
+        "identity": {**searched, **mode, "code": code},
+    }
 
 
 def features_settings(config: Mapping, model: str) -> dict:
@@ -108,6 +142,9 @@ def check_names(config: Mapping) -> None:
     read_models(config)
     for name in config["models"]["use"]:
         _check_model(config, name)
+    waves = config["vocabularies"]["waves"]
+    if waves != sorted(waves) or waves[-1] != 1:
+        raise ValueError(f"config: vocabularies.waves {waves} does not ascend to 1")
     if config["regions"]["min_aspect"] > config["regions"]["max_aspect"]:
         raise ValueError("config: regions.min_aspect is greater than regions.max_aspect")
 
