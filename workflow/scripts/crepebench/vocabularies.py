@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from crepebench.accounting import KEPT, READ, read_accounting, write_accounting
-from crepebench.corpora import CorpusRow, list_files, read_rows
+from crepebench.corpora import CaptionBatch, list_files, read_batches
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph, load_parser, parse_texts
 from crepebench.schema import COMPOUND_FIELDS, VOCABULARY, read_table, write_table
 
@@ -36,11 +36,11 @@ def atom_key(kind: str, text: str) -> tuple[str, ...]:
     return tuple(kind if i == 0 else text if i == field else "" for i in range(len(KEY_FIELDS)))
 
 
-def count_captions(rows: Iterable[CorpusRow], parser) -> tuple[Counter, Counter]:
+def count_captions(batches: Iterable[CaptionBatch], parser) -> tuple[Counter, Counter]:
     """Counts the vocabulary of captions.
 
     Args:
-        rows: rows of a corpus, unusable ones included.
+        batches: captions of a corpus, and counts of the rows that gave none.
         parser: what `crepebench.graphs.load_parser` returns.
 
     Returns:
@@ -49,11 +49,9 @@ def count_captions(rows: Iterable[CorpusRow], parser) -> tuple[Counter, Counter]
     accounting: Counter = Counter({READ: 0, KEPT: 0})
 
     def usable_texts():
-        for row in rows:
-            accounting[READ] += 1
-            accounting[row.reason or KEPT] += 1
-            if not row.reason:
-                yield row.text
+        for batch in batches:
+            accounting.update({READ: batch.n_read, KEPT: len(batch.texts), **batch.dropped})
+            yield from batch.texts.to_pylist()
 
     vocabulary: Counter = Counter()
     for graph in parse_texts(usable_texts(), parser):
@@ -79,11 +77,11 @@ def parse_corpus(
         accounting_path: counts to write.
         shard: index of the shard, from 0.
         n_shards: number of shards.
-        cfg: JSON of `format` and `spacy_model`.
+        cfg: JSON of the definition as `crepebench.corpora.read_batches` takes it, and `spacy_model`.
     """
     config = json.loads(cfg)
-    rows = read_rows(list_files(corpus_paths), config["format"], shard, n_shards)
-    vocabulary, accounting = count_captions(rows, load_parser(config["spacy_model"]))
+    batches = read_batches(list_files(corpus_paths), config, shard, n_shards)
+    vocabulary, accounting = count_captions(batches, load_parser(config["spacy_model"]))
     write_table(vocabulary_path, VOCABULARY, vocabulary_rows(vocabulary, accounting[KEPT]))
     write_accounting(accounting_path, f"vocabularies/{corpus}", {"caption": accounting})
 
