@@ -1,10 +1,11 @@
 import csv
 from collections import Counter
 
+import pyarrow as pa
 import pytest
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.corpora import CorpusRow
+from crepebench.corpora import CaptionBatch
 from crepebench.graphs import parse_texts
 from crepebench.schema import VOCABULARY, read_table, write_table
 from crepebench.vocabularies import (
@@ -20,6 +21,10 @@ from crepebench.vocabularies import (
 CFG = '{"format": "cc12m", "spacy_model": "any"}'
 JAR, BOX, RED = (atom_key(*atom) for atom in (("object", "jar"), ("object", "box"), ("attribute", "red")))
 RED_JAR = ("attribute_object", "", "", "jar", "red")
+
+
+def batch_of(*texts, **dropped):
+    return CaptionBatch(pa.array(texts, pa.large_string()), len(texts) + sum(dropped.values()), Counter(dropped))
 
 
 @pytest.fixture
@@ -72,16 +77,14 @@ def test_keys_hold_atoms_and_compounds_once(parser):
 
 
 def test_word_that_stands_twice_in_a_caption_counts_once(parser):
-    rows = [CorpusRow("", text, "") for text in ("a red jar and a red jar", "a red jar", "a jar")]
-    vocabulary, _ = count_captions(rows, parser)
+    vocabulary, _ = count_captions([batch_of("a red jar and a red jar", "a red jar"), batch_of("a jar")], parser)
     assert (vocabulary[JAR], vocabulary[RED], vocabulary[RED_JAR]) == (3, 2, 2)
 
 
 def test_unusable_rows_are_counted_by_reason_and_not_parsed(parser):
-    rows = [CorpusRow("", "a red jar", ""), CorpusRow("", "", "text_empty"), CorpusRow("", "a box", "columns_wrong")]
-    vocabulary, accounting = count_captions(rows, parser)
-    assert accounting == {READ: 3, KEPT: 1, "text_empty": 1, "columns_wrong": 1}
-    assert BOX not in vocabulary
+    batches = [batch_of("a red jar", text_empty=1), batch_of(columns_wrong=1, text_empty=2)]
+    vocabulary, accounting = count_captions(batches, parser)
+    assert accounting == {READ: 5, KEPT: 1, "text_empty": 3, "columns_wrong": 1}
     assert JAR in vocabulary
 
 
@@ -133,7 +136,7 @@ def test_corpus_without_a_usable_caption_is_refused(tmp_path, fast_parser):
 
 @pytest.mark.parametrize("n_shards", [1, 2, 3])
 def test_number_of_shards_does_not_change_the_vocabulary(tmp_path, fast_parser, monkeypatch, n_shards):
-    monkeypatch.setattr("crepebench.corpora.BLOCK_ROWS", 2)
+    monkeypatch.setattr("crepebench.line_files.BLOCK_BYTES", 20)
     texts = ["a red jar", "a jar", "a red box above a jar", "", "a blue jar", "boxes", "a red jar"]
     (tmp_path / "corpus.tsv").write_text("".join(f"u\t{text}\n" for text in texts))
     paths = [str(tmp_path / f"shard-{shard}.parquet") for shard in range(n_shards)]

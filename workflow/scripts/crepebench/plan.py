@@ -21,8 +21,13 @@ REAL, ANY = "visual_genome", "any"
 """Worlds of the cost table, beside ICONS."""
 PUBLISHED_IMAGES = 108_077
 """Rows of Visual Genome's image_data."""
-PUBLISHED_CAPTIONS = {"cc12m": 12_400_000, "yfcc15m": 14_800_000, "laion400m": 413_000_000}
-"""Captions of the published corpora, for files that are not there yet."""
+PUBLISHED_CAPTIONS = {
+    "cc12m": 12_400_000,
+    "yfcc15m_clip": 14_829_396,
+    "yfcc15m_declip": 15_388_848,
+    "laion400m": 413_000_000,
+}
+"""Captions of the published corpora, by format, for files that are not there yet."""
 SAMPLE_BYTES = 1_000_000
 """Bytes of a text file from which its number of rows is estimated."""
 NO_COST = ("all", "plan")
@@ -80,7 +85,7 @@ def count_units(
         elif all(Path(path).is_file() for path in paths):
             n_captions += sum(map(count_captions, paths))
         else:
-            n_captions += PUBLISHED_CAPTIONS[definition["format"]]
+            n_captions += PUBLISHED_CAPTIONS.get(definition["format"], 0)
     models = read_models(config)
     used = [models[name] for name in used_models(config)]
     n_trained = sum(model["source"] == ICONS for model in used)
