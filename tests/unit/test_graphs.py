@@ -11,7 +11,6 @@ from crepebench.graphs import (
     drop_reason,
     filter_graphs,
     graph_row,
-    lemmatise,
     load_parser,
     parse_regions,
     parse_texts,
@@ -203,25 +202,6 @@ def test_compound_that_stands_twice_is_listed_once():
         Atom("attribute", "red", "red", 13, 16, object=1),
     ]
     assert Graph(atoms).compounds == [Compound("attribute_object", "", "", "jar", "red")]
-
-
-@pytest.mark.parametrize(
-    ("word", "part_of_speech", "lemma"),
-    [
-        ("mice", "NOUN", "mouse"),
-        ("leaves", "NOUN", "leaf"),
-        ("leaves", "VERB", "leave"),
-        ("pants", "NOUN", "pants"),
-        ("jeans", "NOUN", "jeans"),
-        ("scissors", "NOUN", "scissors"),
-        ("sunglasses", "NOUN", "sunglasses"),
-        ("leaning", "VERB", "lean"),
-        ("taller", "ADJ", "tall"),
-        ("above", "ADP", "above"),
-    ],
-)
-def test_words_are_lemmatised(word, part_of_speech, lemma):
-    assert lemmatise(word, part_of_speech) == lemma
 
 
 def test_pipeline_that_is_not_installed_is_refused():

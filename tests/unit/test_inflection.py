@@ -1,6 +1,6 @@
 import pytest
 
-from crepebench.graphs import MULTIWORD_PREPOSITIONS, PLURALIA_TANTUM, lemmatise
+from crepebench.graphs import MULTIWORD_PREPOSITIONS
 from crepebench.inflection import (
     article_for,
     inflect,
@@ -12,6 +12,7 @@ from crepebench.inflection import (
     replace_span,
     verb_tag,
 )
+from crepebench.lemmas import PLURALIA_TANTUM, lemmatise
 
 
 @pytest.mark.parametrize(

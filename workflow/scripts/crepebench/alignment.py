@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from crepebench.accounting import KEPT, READ
-from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Atom, Graph, lemmatise
+from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Atom, Graph
 from crepebench.inflection import PREPOSITIONS
+from crepebench.lemmas import lemmatise
 from crepebench.retrieval_sets import ARTICLES, COPULAS, head_noun, normal_relation
 
 WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")

@@ -23,9 +23,9 @@ from crepebench.graphs import (
     ATTRIBUTE_OBJECT,
     OBJECT,
     OBJECT_RELATION_OBJECT,
-    PLURALIA_TANTUM,
     RELATION,
 )
+from crepebench.lemmas import PLURALIA_TANTUM
 from crepebench.wordnet import Lexicon
 
 N_ATOM_FOILS = 4

@@ -13,11 +13,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
 
 import polars as pl
 
 from crepebench.accounting import KEPT, READ, write_accounting
+from crepebench.lemmas import lemmatise
 from crepebench.schema import GRAPHS, REGIONS, read_table, write_table
 
 logger = logging.getLogger(__name__)
@@ -68,14 +68,6 @@ LONGEST_PREPOSITION = max(map(len, NORMAL_FORM_OF_WORDS))
 
 COLOURS = frozenset("red orange yellow green blue purple pink brown black white gray grey".split())
 """Basic colour terms: adjectives before a noun, whatever the tagger makes of "white house" or "orange key"."""
-
-INFLECTED = ("NOUN", "VERB", "ADJ", "ADV", "AUX")
-"""Universal parts of speech with lemmas of their own."""
-
-PLURALIA_TANTUM = frozenset("clothes jeans pants scissors shorts sunglasses trousers".split())
-"""Nouns that are plural as they stand; they are their own lemmas."""
-NOUN_LEMMAS = {"leaves": "leaf", **{noun: noun for noun in sorted(PLURALIA_TANTUM)}}
-"""Nouns for which lemminflect's first lemma is another word, or none that is used alone."""
 
 SEPARATOR = re.compile(r"(?<=\s)[|–—•·-](?=\s)")
 """What web texts put between a caption and its tail; parsed as the end of a sentence, at the same length."""
@@ -348,17 +340,6 @@ def _objects_of(preposition, index: dict[int, int]) -> list:
 def _lemma(token) -> str:
     """Returns the lemma of a noun, adjective or verb token."""
     return lemmatise(token.lower_, "NOUN" if token.pos_ == "PROPN" else token.pos_)
-
-
-@lru_cache(maxsize=100_000)
-def lemmatise(word: str, part_of_speech: str) -> str:
-    """Returns the lemma of a lower-case word of one of `INFLECTED`; any other word as it is."""
-    from lemminflect import getLemma
-
-    if part_of_speech == "NOUN" and word in NOUN_LEMMAS:
-        return NOUN_LEMMAS[word]
-    lemmas = getLemma(word, upos=part_of_speech) if part_of_speech in INFLECTED else ()
-    return lemmas[0] if lemmas else word
 
 
 def parse_regions(regions_path: str, graphs_path: str, part: int, n_parts: int, cfg: str) -> None:

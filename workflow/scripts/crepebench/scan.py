@@ -1,0 +1,200 @@
+"""Find the captions that may hold a compound, without parsing them: those with all of its words, in any inflection.
+
+The parser can only make a normal form of the words that `crepebench.surface_forms` lists, so no caption is missed.
+Captions are read from Arrow's buffers, without making Python strings.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from crepebench.graphs import (
+    ATTRIBUTE_OBJECT,
+    MULTIWORD_PREPOSITIONS,
+    OBJECT_RELATION_OBJECT,
+)
+from crepebench.surface_forms import find_runs
+
+Key = tuple[str, str, str, str, str]
+"""Kind, subject, relation, object, attribute: `crepebench.vocabularies.KEY_FIELDS`."""
+
+ANY = -1
+"""The slot of a word that may stand in any caption, since its forms hold no ASCII letter or digit."""
+
+
+def necessary_words(relation: str) -> tuple[frozenset[str], ...]:
+    """Stands in for the parser's function of that name."""
+    spellings = [relation, *MULTIWORD_PREPOSITIONS.get(relation, ())]
+    common = set.intersection(*(set(spelling.split()) for spelling in spellings)) - {"the"}
+    return tuple(frozenset([word]) for word in relation.split() if word in common)
+
+
+class CandidateIndex:
+    """The words of vocabulary keys, ready to be looked for in captions.
+
+    Attributes:
+        keys: as given; their positions are the key_ids.
+        is_open: (n_keys,) bool, False for keys that were dropped.
+    """
+
+    def __init__(self, keys: Iterable[Key]):
+        self.keys = list(keys)
+        self.is_open = np.ones(len(self.keys), bool)
+        slots = _Slots()
+        roles = [_roles(key, slots) for key in self.keys]
+        self._n_slots = len(slots.runs)
+        self._forms = _form_table(slots.runs)
+        self._kinds = np.array([kind for kind, *_ in roles], np.int8)
+        self._firsts = np.array([first for _, first, _, _ in roles], np.int32)
+        self._seconds = np.array([second for _, _, second, _ in roles], np.int32)
+        self._middles = [middle for *_, middle in roles]
+        words = [{first, second, *middle} - {ANY} for _, first, second, middle in roles]
+        n_keys = Counter(slot for each in words for slot in each)
+        self._words = [sorted(each, key=lambda slot: (n_keys[slot], slot)) for each in words]
+        self._arrange()
+
+    def matches(self, texts: pa.LargeStringArray) -> np.ndarray:
+        """Says which captions hold all words of at least one open key.
+
+        Args:
+            texts: folded captions, without nulls.
+
+        Returns:
+            (n_texts,) bool.
+
+        Raises:
+            ValueError: the array is of another type or holds nulls.
+        """
+        from crepebench.scan_kernels import match_rows
+
+        data, offsets = _buffers(texts)
+        if self._always.size:
+            return np.ones(len(texts), bool)
+        return match_rows(data, offsets, self._forms, self._entries, self._n_slots)
+
+    def pairs(self, texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Finds for each caption the open keys of which it holds all words.
+
+        Tier 1: atoms, attributes right before their object, relations between subject and object that are at most
+        4 words apart. Tier 2: attributes up to 4 words from it on either side, subjects up to 10 words before their
+        object. Tier 3: the rest.
+
+        Args:
+            texts: folded captions, without nulls.
+
+        Returns:
+            (n_pairs,) rows int64, ascending; key_ids int32; tiers int8.
+
+        Raises:
+            ValueError: the array is of another type or holds nulls.
+        """
+        from crepebench.scan_kernels import pair_rows
+
+        data, offsets = _buffers(texts)
+        rows, entries, tiers = pair_rows(data, offsets, self._forms, self._entries, self._n_slots, self._entry_roles)
+        key_ids = self._key_ids[entries]
+        if self._always.size:
+            n_texts, n_always = len(texts), self._always.size
+            rows = np.concatenate([rows, np.repeat(np.arange(n_texts), n_always)])
+            key_ids = np.concatenate([key_ids, np.tile(self._always, n_texts)])
+            always_tiers = np.where(self._kinds[self._always] == 0, 1, 3).astype(np.int8)
+            tiers = np.concatenate([tiers, np.tile(always_tiers, n_texts)])
+            order = np.argsort(rows, kind="stable")
+            rows, key_ids, tiers = rows[order], key_ids[order], tiers[order]
+        return rows, key_ids, tiers
+
+    def drop(self, key_ids: Iterable[int]) -> None:
+        """Takes keys out of the search, since they are decided; keys may be dropped twice."""
+        self.is_open[np.fromiter(key_ids, np.int64)] = False
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Lists the open keys under the rarest of their words."""
+        open_ids = np.flatnonzero(self.is_open)
+        self._always = np.array([i for i in open_ids if not self._words[i]], np.int32)
+        anchored = sorted((i for i in open_ids if self._words[i]), key=lambda i: self._words[i][0])
+        self._key_ids = np.array(anchored, np.int32)
+        anchors = [self._words[i][0] for i in anchored]
+        entry_starts = np.searchsorted(anchors, np.arange(self._n_slots + 1)).astype(np.int64)
+        self._entries = (entry_starts, *_ragged([self._words[i][1:] for i in anchored]))
+        self._entry_roles = (
+            *(values[self._key_ids] for values in (self._kinds, self._firsts, self._seconds)),
+            *_ragged([self._middles[i] for i in anchored]),
+        )
+
+
+class _Slots:
+    """Numbers words by the runs that stand for them."""
+
+    def __init__(self):
+        self.runs: list[frozenset[str]] = []
+        self._of_runs: dict[frozenset[str], int] = {}
+        self._of_words: dict[frozenset[str], int] = {}
+
+    def find(self, words: frozenset[str]) -> int:
+        """Returns the slot of words any of which will do."""
+        if words not in self._of_words:
+            runs = find_runs(words)
+            if "" in runs:
+                self._of_words[words] = ANY
+            else:
+                self._of_words[words] = self._of_runs.setdefault(runs, len(self.runs))
+                if self._of_words[words] == len(self.runs):
+                    self.runs.append(runs)
+        return self._of_words[words]
+
+
+def _roles(key: Key, slots: _Slots) -> tuple[int, int, int, list[int]]:
+    """Returns the kind of a key for the kernels, and the slots of attribute or subject, object and relation."""
+    from crepebench.scan_kernels import ATOM, ATTRIBUTE_PAIR, TRIPLE
+
+    kind, subject, relation, object_, attribute = key
+    middle = [slots.find(words) for words in necessary_words(relation)] if relation else []
+    first, second = (slots.find(frozenset([word])) if word else ANY for word in (subject or attribute, object_))
+    code = {ATTRIBUTE_OBJECT: ATTRIBUTE_PAIR, OBJECT_RELATION_OBJECT: TRIPLE}.get(kind, ATOM)
+    return code, first, second, [slot for slot in middle if slot != ANY]
+
+
+def _form_table(runs_of_slots: list[frozenset[str]]) -> tuple[np.ndarray, ...]:
+    """Returns a hash table of runs with open addressing, and the slots of each run."""
+    from crepebench.scan_kernels import hash_run
+
+    slots_of_hash: dict[int, list[int]] = {}
+    for slot, runs in enumerate(runs_of_slots):
+        for value in set(map(hash_run, runs)):
+            slots_of_hash.setdefault(value, []).append(slot)
+    size = 1 << (4 * len(slots_of_hash) + 1).bit_length()
+    table, starts, ends = np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(size, np.int32)
+    slots = []
+    for value, found in slots_of_hash.items():
+        at = value % size
+        while table[at]:
+            at = (at + 1) % size
+        table[at], starts[at], ends[at] = value, len(slots), len(slots) + len(found)
+        slots += found
+    return table, starts, ends, np.array(slots, np.int32)
+
+
+def _ragged(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the starts of lists, int64 and one more than lists, and all their values, int32."""
+    starts = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum([len(each) for each in lists], out=starts[1:])
+    return starts, np.array([value for each in lists for value in each], np.int32)
+
+
+def _buffers(texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the bytes of an array of texts and the offsets of its rows, without copying."""
+    if not pa.types.is_large_string(texts.type) or texts.null_count:
+        raise ValueError(
+            f"captions to scan: {texts.type} with {texts.null_count} nulls; large_string without is needed"
+        )
+    _, offsets, data = texts.buffers()
+    if len(texts) == 0:
+        return np.empty(0, np.uint8), np.zeros(1, np.int64)
+    first = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    views = np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8), first
+    for view in views:
+        view.flags.writeable = False
+    return views

@@ -1,0 +1,89 @@
+"""List the words of a caption from which the parser can make a normal form, so that none of its captions is missed.
+
+`crepebench.lemmas.lemmatise` is inverted: its tables exactly, the rest by the regular forms of a lemma. Forms are then
+cut into runs of ASCII letters or digits, which is finer than the tokens of spaCy: a token begins and ends where a run
+does, except in its exceptions ("cannot"), whose parts therefore also stand for the whole. So a caption of the form
+holds the run, if it was folded. One run is enough to find a candidate, and the longest is the rarest.
+"""
+
+import re
+from collections import defaultdict
+from functools import cache
+
+from crepebench.lemmas import INFLECTED, NOUN_LEMMAS, lemmatise, regular_forms
+
+RUN = re.compile(r"[a-z]+|[0-9]+")
+"""A run of letters or digits of a folded text; all other characters, and non-ASCII letters, stand between runs."""
+
+
+def surface_forms(lemma: str) -> set[str]:
+    """Returns every lower-case token that the parser may turn into a normal form of one word, and perhaps some more.
+
+    Args:
+        lemma: normal form of an object or attribute, or one word of a relation.
+    """
+    forms = {lemma} | _forms_in_tables().get(lemma, set())
+    for part_of_speech in INFLECTED:
+        forms |= {
+            form
+            for form in regular_forms(lemma, part_of_speech) - forms
+            if form not in _tables() or lemmatise(form, part_of_speech) == lemma
+        }
+    return forms
+
+
+def find_runs(words: frozenset[str]) -> frozenset[str]:
+    """Returns runs of which each caption with one of the words holds at least one, "" if some captions may hold none.
+
+    Args:
+        words: normal forms of one word each, any of which will do.
+    """
+    runs = set()
+    for form in set().union(*map(surface_forms, words)):
+        run = _longest_run(form)
+        runs.add(run)
+        runs.update(_longest_run(whole) for whole in _wholes_of_parts().get(form, ()) if run not in RUN.findall(whole))
+    return frozenset(runs)
+
+
+def _longest_run(form: str) -> str:
+    return max(RUN.findall(form), key=len, default="")
+
+
+@cache
+def _tables() -> dict[str, dict[str, tuple[str, ...]]]:
+    """Returns lemminflect's table: word to part of speech to lemmas; overrides change entries of it."""
+    from lemminflect import Lemmatizer
+
+    lemmatizer = Lemmatizer()
+    tables = {word: dict(entry) for word, entry in lemmatizer._getLemmaDict().items()}
+    for word, entry in lemmatizer._getOverridesDict().items():
+        tables.setdefault(word, {}).update(entry)
+    return tables
+
+
+@cache
+def _forms_in_tables() -> dict[str, set[str]]:
+    """Returns for each lemma the words for which the tables have it, as any part of speech."""
+    forms = defaultdict(set)
+    for word, entry in _tables().items():
+        if word != word.lower():
+            continue  # the parser asks for lower-case words only
+        for lemmas in entry.values():
+            forms[lemmas[0].lower()].add(word)
+    for word, lemma in NOUN_LEMMAS.items():
+        forms[lemma].add(word)
+    return dict(forms)
+
+
+@cache
+def _wholes_of_parts() -> dict[str, set[str]]:
+    """Returns for each token that spaCy cuts out of an exception ("not") these exceptions ("cannot")."""
+    from spacy.lang.en import English
+    from spacy.symbols import ORTH
+
+    wholes = defaultdict(set)
+    for whole, parts in English.Defaults.tokenizer_exceptions.items():
+        for part in parts:
+            wholes[part[ORTH].lower()].add(whole.lower())
+    return dict(wholes)
