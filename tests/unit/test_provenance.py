@@ -366,7 +366,7 @@ def digests(scripts):
             ('FOIL_TYPES = ("atom", ', 'FOIL_TYPES = ("atom", "swap", '),
             {"build_retrieval_sets", "tabulate_icons_control", "tabulate_systematicity"},
         ),
-        ("graphs.py", ("def filter_graphs(", "def filter_graphs(*, "), {"filter_graphs"}),
+        ("region_parsing.py", ("def filter_graphs(", "def filter_graphs(*, "), {"filter_graphs"}),
         ("graphs.py", ("def build_graph(", "def build_graph(*, "), {"parse_corpus", "parse_regions"}),
         ("settings.py", ("def check_names(", "def check_names(*, "), set()),
         ("provenance.py", ("def code_digest(", "def code_digest(*, "), {"write_run_record"}),

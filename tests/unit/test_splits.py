@@ -3,7 +3,8 @@ from collections import Counter
 
 import pytest
 
-from crepebench.graphs import graph_row, parse_texts
+from crepebench.graphs import parse_texts
+from crepebench.region_parsing import graph_row
 from crepebench.schema import GRAPHS, SPLITS, VOCABULARY, read_table, write_table
 from crepebench.splits import decide_split, write_splits
 from crepebench.vocabularies import vocabulary_keys, vocabulary_rows

@@ -7,18 +7,13 @@ tags). docs/parser.md explains the rules with worked examples.
 Normal forms: lower case; nouns, verbs and adjectives as lemmas; of a compound noun only the head.
 """
 
-import json
 import logging
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
-import polars as pl
-
-from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.lemmas import lemmatise
-from crepebench.schema import GRAPHS, REGIONS, read_table, write_table
+from crepebench.phrases import COLOURS, conjuncts, is_negated, is_object, lemma, modifiers, objects_of
+from crepebench.prepositions import NORMAL_FORM_OF_WORDS, preposition_spans
 
 logger = logging.getLogger(__name__)
 
@@ -30,44 +25,6 @@ ATTRIBUTE = "attribute"
 RELATION = "relation"
 ATTRIBUTE_OBJECT = "attribute_object"
 OBJECT_RELATION_OBJECT = "object_relation_object"
-
-# Prepositions of several words: normal form, then other spellings. The article inside any of them is optional.
-MULTIWORD_PREPOSITIONS = {
-    "to the left of": ("on the left of", "left of", "to the left side of", "on the left side of"),
-    "to the right of": ("on the right of", "right of", "to the right side of", "on the right side of"),
-    "on top of": ("on the top of",),
-    "in front of": (),
-    "in back of": (),
-    "in the middle of": (),
-    "in between": (),
-    "on the side of": ("to the side of",),
-    "on the back of": ("at the back of",),
-    "on the edge of": ("at the edge of",),
-    "on the other side of": (),
-    "at the top of": (),
-    "at the bottom of": ("on the bottom of",),
-    "at the end of": ("on the end of",),
-    "next to": (),
-    "close to": (),
-    "near to": (),
-    "ahead of": (),
-    "inside of": (),
-    "outside of": (),
-    "out of": (),
-    "off of": (),
-    "up against": (),
-    "along with": (),
-}
-NORMAL_FORM_OF_WORDS = {
-    tuple(variant.split()): normal
-    for normal, others in MULTIWORD_PREPOSITIONS.items()
-    for spelling in (normal, *others)
-    for variant in (spelling, spelling.replace(" the ", " "))
-}
-LONGEST_PREPOSITION = max(map(len, NORMAL_FORM_OF_WORDS))
-
-COLOURS = frozenset("red orange yellow green blue purple pink brown black white gray grey".split())
-"""Basic colour terms: adjectives before a noun, whatever the tagger makes of "white house" or "orange key"."""
 
 SEPARATOR = re.compile(r"(?<=\s)[|–—•·-](?=\s)")
 """What web texts put between a caption and its tail; parsed as the end of a sentence, at the same length."""
@@ -154,7 +111,7 @@ def parse_texts(texts: Iterable[str], parser) -> Iterator[Graph]:
 
 def build_graph(doc) -> Graph:
     """Builds the graph of one parsed text."""
-    spans = _preposition_spans(doc)
+    spans = preposition_spans(doc)
     in_span = {token.i for span in spans for token in span}
     builder = _Builder(doc, in_span)
     for noun in builder.nouns:
@@ -171,27 +128,14 @@ def build_graph(doc) -> Graph:
     return builder.graph()
 
 
-def _preposition_spans(doc) -> list:
-    """Finds prepositions of several words, longest first, without overlap."""
-    words = [token.lower_ for token in doc]
-    spans, start = [], 0
-    while start < len(words):
-        lengths = range(LONGEST_PREPOSITION, 1, -1)
-        length = next((n for n in lengths if tuple(words[start : start + n]) in NORMAL_FORM_OF_WORDS), 1)
-        if length > 1:
-            spans.append(doc[start : start + length])
-        start += length
-    return spans
-
-
 class _Builder:
     """Collects the atoms of one text; objects first, in reading order."""
 
     def __init__(self, doc, in_span: set[int]):
         self.doc = doc
-        self.nouns = [token for token in doc if token.i not in in_span and _is_object(token, in_span)]
+        self.nouns = [token for token in doc if token.i not in in_span and is_object(token, in_span)]
         self._index = {noun.i: index for index, noun in enumerate(self.nouns)}
-        self._atoms = [_atom(OBJECT, _lemma(noun), noun, noun) for noun in self.nouns]
+        self._atoms = [_atom(OBJECT, lemma(noun), noun, noun) for noun in self.nouns]
         self._joins: dict[tuple, Atom] = {}
 
     def graph(self) -> Graph:
@@ -202,16 +146,16 @@ class _Builder:
 
     def add_attributes(self, noun) -> None:
         """Adds adjectives before a noun and those that a copula says of it, with the ones joined to them."""
-        adjectives = _modifiers(noun)
-        if noun.dep_ == "nsubj" and _lemma(noun.head) == "be" and not _is_negated(noun.head):
+        adjectives = modifiers(noun)
+        if noun.dep_ == "nsubj" and lemma(noun.head) == "be" and not is_negated(noun.head):
             adjectives += [child for child in noun.head.children if child.dep_ in ("acomp", "attr")]
         for clause in noun.children:
-            if clause.dep_ == "relcl" and _lemma(clause) == "be" and not _is_negated(clause):
+            if clause.dep_ == "relcl" and lemma(clause) == "be" and not is_negated(clause):
                 adjectives += [child for child in clause.children if child.dep_ == "acomp"]
         for adjective in adjectives:
-            for token in _conjuncts(adjective):
+            for token in conjuncts(adjective):
                 if (token.pos_ == "ADJ" and token.text.isalpha()) or token.text in COLOURS:
-                    atom = _atom(ATTRIBUTE, _lemma(token), token, token, object_=self._index[noun.i])
+                    atom = _atom(ATTRIBUTE, lemma(token), token, token, object_=self._index[noun.i])
                     self._joins.setdefault((ATTRIBUTE, token.i, noun.i), atom)
 
     def add_span_relation(self, span) -> None:
@@ -226,27 +170,27 @@ class _Builder:
         subject_nouns, verb = self._subjects_of(governor) if governor is not None else ([], None)
         if not subject_nouns:
             subject_nouns = [noun for noun in self.nouns if noun.i < span.start][-1:]
-        objects = [noun for found in objects for noun in _conjuncts(found) if noun.i in self._index]
-        if not any(map(_is_negated, (*span, governor or span.root))):
+        objects = [noun for found in objects for noun in conjuncts(found) if noun.i in self._index]
+        if not any(map(is_negated, (*span, governor or span.root))):
             self._add_relations(subject_nouns, objects, verb, span[0], span[-1], preposition)
 
     def add_preposition(self, preposition) -> None:
         """Adds the relations between a preposition's governor and its objects; "out on" is one preposition."""
         first, text, governor = preposition, preposition.lower_, preposition.head
-        if governor.pos_ == "ADP" and governor.i == preposition.i - 1 and not _objects_of(governor, self._index):
+        if governor.pos_ == "ADP" and governor.i == preposition.i - 1 and not objects_of(governor, self._index):
             first, text, governor = governor, f"{governor.lower_} {text}", governor.head
-        objects = _objects_of(preposition, self._index)
-        if objects and not _is_negated(governor) and not _is_negated(preposition):
+        objects = objects_of(preposition, self._index)
+        if objects and not is_negated(governor) and not is_negated(preposition):
             subject_nouns, verb = self._subjects_of(governor)
             self._add_relations(subject_nouns, objects, verb, first, preposition, text)
 
     def add_verb(self, verb) -> None:
         """Adds the relations between a verb's subjects and its direct objects."""
-        objects = [c for child in verb.children if child.dep_ in ("dobj", "obj") for c in _conjuncts(child)]
+        objects = [c for child in verb.children if child.dep_ in ("dobj", "obj") for c in conjuncts(child)]
         objects = [noun for noun in objects if noun.i in self._index]
-        if objects and not _is_negated(verb):
+        if objects and not is_negated(verb):
             subject_nouns, _ = self._subjects_of(verb)
-            self._add_relations(subject_nouns, objects, None, verb, verb, _lemma(verb))
+            self._add_relations(subject_nouns, objects, None, verb, verb, lemma(verb))
 
     def _subjects_of(self, governor) -> tuple[list, object]:
         """Returns the nouns that a governor speaks of, and the governor itself where it is a full verb."""
@@ -254,10 +198,10 @@ class _Builder:
             return [governor], None
         if governor.pos_ not in ("VERB", "AUX"):
             return [], None
-        verb = governor if _lemma(governor) != "be" else None
+        verb = governor if lemma(governor) != "be" else None
         for candidate in (governor, *governor.ancestors):
             found = [child for child in candidate.children if child.dep_ in ("nsubj", "nsubjpass")]
-            nouns = [noun for child in found for noun in _conjuncts(child) if noun.i in self._index]
+            nouns = [noun for child in found for noun in conjuncts(child) if noun.i in self._index]
             if nouns:
                 return nouns, verb
             if candidate.dep_ in ("acl", "relcl") and candidate.head.i in self._index:
@@ -271,7 +215,7 @@ class _Builder:
         if verb is not None and verb.i < first.i:
             between = self.doc[verb.i + 1 : first.i]
             particles = [token.lower_ for token in between if token.dep_ == "prt"]
-            text = " ".join([_lemma(verb), *particles, preposition])
+            text = " ".join([lemma(verb), *particles, preposition])
             start = verb
         else:
             text, start = preposition, first
@@ -285,133 +229,3 @@ class _Builder:
 def _atom(kind: str, text: str, first, last, subject: int = -1, object_: int = -1) -> Atom:
     start, end = first.idx, last.idx + len(last.text)
     return Atom(kind, text, first.doc.text[start:end], start, end, subject, object_)
-
-
-def _is_object(token, in_span: set[int]) -> bool:
-    """Says whether a token is the head of a noun phrase that names an object."""
-    if token.pos_ not in ("NOUN", "PROPN") or not any(char.isalpha() for char in token.text):
-        return False
-    if any(child.lower_ == "no" for child in token.children):
-        return False  # "no cars": what is said to be absent is no object
-    if token.text in COLOURS and token.i + 1 < len(token.doc) and token.nbor().pos_ in ("NOUN", "PROPN", "ADJ"):
-        return False
-    if token.dep_ in ("compound", "nmod") and token.head.pos_ in ("NOUN", "PROPN") and token.head.i not in in_span:
-        return token.head.i < token.i  # a compound's modifier stands before its head
-    return True
-
-
-def _modifiers(token) -> list:
-    """Returns the adjectives before a noun, also those that hang on its modifier nouns or on each other."""
-    found = []
-    for child in token.children:
-        if child.dep_ == "amod" or _is_stray_adjective(child):
-            found += [child, *_modifiers(child)]
-        elif child.dep_ in ("compound", "nmod") and child.i < token.i:
-            found += _modifiers(child)
-    return found
-
-
-def _is_stray_adjective(token) -> bool:
-    """Says whether an adjective or colour stands before its noun under another label than amod."""
-    is_adjective = token.pos_ == "ADJ" or token.text in COLOURS
-    return is_adjective and token.dep_ in ("compound", "nmod", "advmod", "nummod") and token.i < token.head.i
-
-
-def _is_negated(token) -> bool:
-    """Says whether "not" or "never" belongs to a verb or preposition."""
-    return any(child.dep_ == "neg" for child in token.children)
-
-
-def _conjuncts(token) -> list:
-    """Returns a token and the ones joined to it by "and" or commas."""
-    found = [token]
-    for child in token.children:
-        if child.dep_ == "conj":
-            found += _conjuncts(child)
-    return found
-
-
-def _objects_of(preposition, index: dict[int, int]) -> list:
-    """Returns the object nouns of a preposition, those joined by "and" included."""
-    nouns = [noun for child in preposition.children if child.dep_ == "pobj" for noun in _conjuncts(child)]
-    return [noun for noun in nouns if noun.i in index]
-
-
-def _lemma(token) -> str:
-    """Returns the lemma of a noun, adjective or verb token."""
-    return lemmatise(token.lower_, "NOUN" if token.pos_ == "PROPN" else token.pos_)
-
-
-def parse_regions(regions_path: str, graphs_path: str, part: int, n_parts: int, cfg: str) -> None:
-    """Parses every `n_parts`-th region, from `part` on, and writes the graphs.
-
-    Args:
-        regions_path: table REGIONS.
-        graphs_path: table GRAPHS to write.
-        part: index of the part, from 0.
-        n_parts: number of parts.
-        cfg: config block `parser` as JSON: spacy_model.
-    """
-    table = read_table(regions_path, REGIONS, ["region_id", "image_id", "caption"])
-    rows = table.take(list(range(part, table.num_rows, n_parts))).to_pylist()
-    graphs = parse_texts((row["caption"] for row in rows), load_parser(json.loads(cfg)["spacy_model"]))
-    write_table(graphs_path, GRAPHS, map(graph_row, rows, graphs))
-
-
-def graph_row(region: dict, graph: Graph) -> dict:
-    """Returns the row of table GRAPHS for a region's graph."""
-    return {
-        "region_id": region["region_id"],
-        "image_id": region["image_id"],
-        "atoms": [asdict(atom) for atom in graph.atoms],
-        "compounds": [asdict(compound) for compound in graph.compounds],
-        "n_atoms": len(graph.atoms),
-    }
-
-
-def drop_reason(row: dict, config: dict, seen: set) -> str:
-    """Returns why a region's graph is dropped, "" where it is kept.
-
-    Args:
-        row: row of table GRAPHS.
-        config: block `graphs`: min_atoms, min_compounds, duplicates (image, dataset or keep).
-        seen: graphs kept so far; the row's own is added.
-    """
-    if row["n_atoms"] < config["min_atoms"]:
-        return "atoms"
-    if len(row["compounds"]) < config["min_compounds"]:
-        return "compounds"
-    if config["duplicates"] != "keep":
-        scope = row["image_id"] if config["duplicates"] == "image" else None
-        atoms = sorted((atom["kind"], atom["text"]) for atom in row["atoms"])
-        key = json.dumps([scope, atoms, sorted(tuple(compound.values()) for compound in row["compounds"])])
-        if key in seen:
-            return "duplicate_graph"
-        seen.add(key)
-    return ""
-
-
-def filter_graphs(part_paths: list[str], graphs_path: str, accounting_path: str, cfg: str) -> None:
-    """Keeps graphs with enough atoms and compounds, one of each per image (paper section 4.1).
-
-    Args:
-        part_paths: tables GRAPHS of all parts.
-        graphs_path: table GRAPHS to write, by region_id.
-        accounting_path: counts to write.
-        cfg: config block `graphs` as JSON.
-    """
-    config = json.loads(cfg)
-    counts: Counter = Counter({READ: 0, KEPT: 0})
-    parts = pl.concat([pl.from_arrow(read_table(path, GRAPHS)) for path in part_paths]).sort("region_id")
-    seen: set[str] = set()
-
-    def kept_rows() -> Iterator[dict]:
-        for row in parts.iter_rows(named=True):
-            reason = drop_reason(row, config, seen)
-            counts[READ] += 1
-            counts[reason or KEPT] += 1
-            if not reason:
-                yield row
-
-    write_table(graphs_path, GRAPHS, kept_rows())
-    write_accounting(accounting_path, "graphs", {"region": counts})
