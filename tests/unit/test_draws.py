@@ -74,7 +74,9 @@ def test_every_candidate_is_as_likely_to_be_chosen():
     found = [
         row
         for seed in range(2000)
-        for row, *_ in choose(Draws(np.array([10, 0, 0]), np.array([3, 0, 0]), lambda _, s=seed: key_generator(s)), pairs)
+        for row, *_ in choose(
+            Draws(np.array([10, 0, 0]), np.array([3, 0, 0]), lambda _, s=seed: key_generator(s)), pairs
+        )
     ]
     shares = np.bincount(found, minlength=10) / 2000
     assert shares == pytest.approx([0.3] * 10, abs=0.04)

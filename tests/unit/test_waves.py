@@ -174,9 +174,7 @@ def test_draws_of_the_last_wave_decide_what_is_left(tmp_path):
     ]
     write_table(paths[2], CANDIDATE_COUNTS, drawn)
     write_accounting(str(tmp_path / "a.csv"), "c", {"caption": {READ: 9, KEPT: 9}, PARSED: {READ: 9, KEPT: 9}})
-    write_candidate_vocabulary(
-        *(paths[0], [paths[1]], [paths[2]], [str(tmp_path / "a.csv")], paths[3], cfg(tmp_path))
-    )
+    write_candidate_vocabulary(*(paths[0], [paths[1]], [paths[2]], [str(tmp_path / "a.csv")], paths[3], cfg(tmp_path)))
     table = pl.from_arrow(read_table(paths[3], VOCABULARY))
     assert states(table) == {RED: (1, REACHED), BOX: (0, NOT_FOUND), JAR: (0, COUNTED)}
     assert [rate is None for rate in table["max_rate"]] == [True, False, True]

@@ -10,6 +10,7 @@ rare among the candidates, by a bound that the vocabulary states (`max_rate`).
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -63,7 +64,7 @@ def draw(counts: pl.DataFrame, budget: int, seed: int) -> pl.DataFrame:
     starts = np.flatnonzero(counts.select(pl.struct(*KEY_FIELDS, "tier").rle_id()).to_series().diff().fill_null(1))
     n_drawn = n_candidates.copy()
     names = counts.select(*KEY_FIELDS, "tier")
-    for start, end in zip(starts, [*starts[1:], len(counts)], strict=True):
+    for start, end in pairwise([*starts.tolist(), len(counts)]):
         of_group = n_candidates[start:end]
         if of_group.sum() > budget:
             n_drawn[start:end] = share_out(of_group, budget, key_generator(seed, *names.row(start)))
