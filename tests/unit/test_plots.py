@@ -37,7 +37,7 @@ def plot(folder, name, rows):
 
 def gap_row(corpus="cc12m", model="mini", foil_type="atom", gap=-5.0, low=-8.0, high=-1.0):
     key = {"protocol": "paper", "training_corpus": corpus, "model": model, "foil_type": foil_type}
-    return {**key, "seen": 50.0, "unseen": 50.0 + gap, "gap": gap, "gap_low": low, "gap_high": high}
+    return {**key, "seen": 50.0, "unseen": 50.0 + gap, "gap": gap, "gap_low": low, "gap_high": high, "corpus_id": ""}
 
 
 def plot_gap(folder, name, rows):
