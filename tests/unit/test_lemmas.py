@@ -14,7 +14,7 @@ UNKNOWN = "café car2 selfies blorging zorgled snazzier s a , pepperoni headband
         ("pants", "NOUN", "pants"),
         ("blorging", "VERB", "blorge"),
         ("zorgles", "NOUN", "zorgle"),
-        ("snarkiest", "ADJ", "snarky"),
+        ("snarkiest", "ADJ", "snarkiest"),
         ("under", "ADP", "under"),
     ],
 )

@@ -17,11 +17,12 @@ REGULAR_ENDINGS = {
         *(("s", ""), ("es", ""), ("ies", "y"), ("d", ""), ("ed", ""), ("ied", "y")),
         *(("ing", ""), ("ing", "e"), ("ying", "ie")),
     ),
-    "ADJ": (("r", ""), ("er", ""), ("ier", "y"), ("st", ""), ("est", ""), ("iest", "y")),
 }
-REGULAR_ENDINGS["ADV"] = REGULAR_ENDINGS["ADJ"]
-"""Endings of regular inflections, and those of the lemma that stand in their place."""
-DOUBLING = ("ed", "ing", "er", "est")
+"""Endings of regular inflections, and those of the lemma that stand in their place.
+
+Only unknown nouns and verbs have inflections, "selfies": an unknown "other" is no form of "oth".
+"""
+DOUBLING = ("ed", "ing")
 """Endings before which a lemma's last letter may be doubled."""
 
 
@@ -39,10 +40,13 @@ def lemmatise(word: str, part_of_speech: str) -> str:
         return NOUN_LEMMAS[word]
     if part_of_speech not in INFLECTED:
         return word
-    # ASSUME: of words that the tables lack, only regular inflections have another lemma than themselves
     known = getAllLemmas(word, upos=part_of_speech)
-    lemmas = (known or getAllLemmasOOV(word, upos=part_of_speech)).get(part_of_speech)
-    return lemmas[0] if lemmas and (known or word in regular_forms(lemmas[0], part_of_speech)) else word
+    if known:
+        return known[part_of_speech][0]
+    # ASSUME: of words that the tables lack, only regular inflections have another lemma than themselves
+    guessed = getAllLemmasOOV(word, upos=part_of_speech) if part_of_speech in REGULAR_ENDINGS else {}
+    lemma = guessed.get(part_of_speech, (word,))[0]
+    return lemma if word in regular_forms(lemma, part_of_speech) else word
 
 
 def regular_forms(lemma: str, part_of_speech: str) -> set[str]:

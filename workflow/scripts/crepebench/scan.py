@@ -26,9 +26,17 @@ ANY = -1
 
 def necessary_words(relation: str) -> tuple[frozenset[str], ...]:
     """Stands in for the parser's function of that name."""
-    spellings = [relation, *MULTIWORD_PREPOSITIONS.get(relation, ())]
+    words = relation.split()
+    tails = (" ".join(words[first:]) for first in range(len(words)))
+    normal = next((tail for tail in tails if tail in MULTIWORD_PREPOSITIONS), "")
+    spellings = [normal, *MULTIWORD_PREPOSITIONS.get(normal, ())]
     common = set.intersection(*(set(spelling.split()) for spelling in spellings)) - {"the"}
-    return tuple(frozenset([word]) for word in relation.split() if word in common)
+    words = words[: len(words) - len(normal.split())] + [word for word in normal.split() if word in common]
+    return tuple(frozenset([word]) for word in words)
+
+
+PAIRS_AT_ONCE = 1 << 20
+"""Pairs that are collected before they are copied together."""
 
 
 class CandidateIndex:
@@ -46,13 +54,15 @@ class CandidateIndex:
         roles = [_roles(key, slots) for key in self.keys]
         self._n_slots = len(slots.runs)
         self._forms = _form_table(slots.runs)
+        words = [{first, second, *middle} - {ANY} for _, first, second, middle in roles]
+        n_keys = Counter(slot for each in words for slot in each)
+        by_rarity = [sorted(each, key=lambda slot: (n_keys[slot], slot)) or [ANY] for each in words]
+        self._rarest = np.array([each[0] for each in by_rarity], np.int32)
+        self._others = _ragged([each[1:] for each in by_rarity])
         self._kinds = np.array([kind for kind, *_ in roles], np.int8)
         self._firsts = np.array([first for _, first, _, _ in roles], np.int32)
         self._seconds = np.array([second for _, _, second, _ in roles], np.int32)
-        self._middles = [middle for *_, middle in roles]
-        words = [{first, second, *middle} - {ANY} for _, first, second, middle in roles]
-        n_keys = Counter(slot for each in words for slot in each)
-        self._words = [sorted(each, key=lambda slot: (n_keys[slot], slot)) for each in words]
+        self._middles = _ragged([middle for *_, middle in roles])
         self._arrange()
 
     def matches(self, texts: pa.LargeStringArray) -> np.ndarray:
@@ -69,10 +79,12 @@ class CandidateIndex:
         """
         from crepebench.scan_kernels import match_rows
 
-        data, offsets = _buffers(texts)
-        if self._always.size:
-            return np.ones(len(texts), bool)
-        return match_rows(data, offsets, self._forms, self._entries, self._n_slots)
+        buffers = _buffers(texts)
+        found = np.full(len(texts), self._always.size > 0)
+        if not self._always.size:
+            seen, present = np.full(self._n_slots, -1), np.empty(self._n_slots, np.int32)
+            match_rows(buffers, self._forms, self._entries, seen, present, found)
+        return found
 
     def pairs(self, texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Finds for each caption the open keys of which it holds all words.
@@ -92,18 +104,33 @@ class CandidateIndex:
         """
         from crepebench.scan_kernels import pair_rows
 
-        data, offsets = _buffers(texts)
-        rows, entries, tiers = pair_rows(data, offsets, self._forms, self._entries, self._n_slots, self._entry_roles)
-        key_ids = self._key_ids[entries]
-        if self._always.size:
-            n_texts, n_always = len(texts), self._always.size
-            rows = np.concatenate([rows, np.repeat(np.arange(n_texts), n_always)])
-            key_ids = np.concatenate([key_ids, np.tile(self._always, n_texts)])
-            always_tiers = np.where(self._kinds[self._always] == 0, 1, 3).astype(np.int8)
-            tiers = np.concatenate([tiers, np.tile(always_tiers, n_texts)])
+        buffers = _buffers(texts)
+        scratch = self._scratch(int(np.diff(buffers[1]).max(initial=0)))
+        room = max(PAIRS_AT_ONCE, len(self._key_ids))
+        found = np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int8)
+        parts, row = [self._always_pairs(len(texts))], 0
+        while row < len(texts):
+            row, n = pair_rows(buffers, self._forms, self._entries, self._roles, scratch, found, row)
+            rows, entries, tiers = (each[:n] for each in found)
+            parts.append((rows.copy(), self._key_ids[entries], tiers.copy()))
+        rows, key_ids, tiers = (np.concatenate(column) for column in zip(*parts, strict=True))
+        if len(parts[0][0]):
             order = np.argsort(rows, kind="stable")
             rows, key_ids, tiers = rows[order], key_ids[order], tiers[order]
         return rows, key_ids, tiers
+
+    def _scratch(self, n_bytes: int) -> tuple[np.ndarray, ...]:
+        """Returns the working memory of `pair_rows` for captions of up to `n_bytes` (and as many runs)."""
+        _, slot_starts, slot_ends, _ = self._forms
+        n_places = n_bytes * int((slot_ends - slot_starts).max())
+        of_slots = (np.empty(self._n_slots, np.int32) for _ in range(3))
+        of_places = (np.empty(n_places, np.int32) for _ in range(2))
+        return np.full(self._n_slots, -1), *of_slots, *of_places, np.empty(len(self._roles[-1]), np.int32)
+
+    def _always_pairs(self, n_texts: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Returns the pairs of open keys without a word to look for: with every caption."""
+        tiers = np.where(self._kinds[self._always] == 0, 1, 3).astype(np.int8)
+        return np.repeat(np.arange(n_texts), tiers.size), np.tile(self._always, n_texts), np.tile(tiers, n_texts)
 
     def drop(self, key_ids: Iterable[int]) -> None:
         """Takes keys out of the search, since they are decided; keys may be dropped twice."""
@@ -111,18 +138,14 @@ class CandidateIndex:
         self._arrange()
 
     def _arrange(self) -> None:
-        """Lists the open keys under the rarest of their words."""
-        open_ids = np.flatnonzero(self.is_open)
-        self._always = np.array([i for i in open_ids if not self._words[i]], np.int32)
-        anchored = sorted((i for i in open_ids if self._words[i]), key=lambda i: self._words[i][0])
-        self._key_ids = np.array(anchored, np.int32)
-        anchors = [self._words[i][0] for i in anchored]
-        entry_starts = np.searchsorted(anchors, np.arange(self._n_slots + 1)).astype(np.int64)
-        self._entries = (entry_starts, *_ragged([self._words[i][1:] for i in anchored]))
-        self._entry_roles = (
-            *(values[self._key_ids] for values in (self._kinds, self._firsts, self._seconds)),
-            *_ragged([self._middles[i] for i in anchored]),
-        )
+        """Lists the open keys under the rarest of their words: fewest keys have it."""
+        self._always = np.flatnonzero(self.is_open & (self._rarest == ANY)).astype(np.int32)
+        listed = np.flatnonzero(self.is_open & (self._rarest != ANY))
+        self._key_ids = listed[np.argsort(self._rarest[listed], kind="stable")].astype(np.int32)
+        starts = np.searchsorted(self._rarest[self._key_ids], np.arange(self._n_slots + 1))
+        self._entries = (starts, *_take(self._others, self._key_ids))
+        of_keys = (values[self._key_ids] for values in (self._kinds, self._firsts, self._seconds))
+        self._roles = (*of_keys, *_take(self._middles, self._key_ids))
 
 
 class _Slots:
@@ -184,17 +207,27 @@ def _ragged(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     return starts, np.array([value for each in lists for value in each], np.int32)
 
 
+def _take(ragged: tuple[np.ndarray, np.ndarray], ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns some of the lists of `_ragged`, in the order of their ids."""
+    starts, values = ragged
+    lengths = np.diff(starts)[ids]
+    ends = np.cumsum(lengths)
+    places = np.arange(lengths.sum()) + np.repeat(starts[:-1][ids] - (ends - lengths), lengths)
+    return np.concatenate([[0], ends]), values[places]
+
+
 def _buffers(texts: pa.LargeStringArray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the bytes of an array of texts and the offsets of its rows, without copying."""
     if not pa.types.is_large_string(texts.type) or texts.null_count:
         raise ValueError(
-            f"captions to scan: {texts.type} with {texts.null_count} nulls; large_string without is needed"
+            f"captions to scan: {texts.type} with {texts.null_count} nulls; large_string without nulls is needed"
         )
     _, offsets, data = texts.buffers()
-    if len(texts) == 0:
-        return np.empty(0, np.uint8), np.zeros(1, np.int64)
-    first = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    views = np.frombuffer(data, np.uint8) if data else np.empty(0, np.uint8), first
+    rows = slice(texts.offset, texts.offset + len(texts) + 1)
+    views = (
+        np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8),
+        np.frombuffer(offsets, np.int64)[rows] if len(texts) else np.zeros(1, np.int64),
+    )
     for view in views:
-        view.flags.writeable = False
+        view.flags.writeable = False  # else the loops would be compiled for each kind
     return views

@@ -1,6 +1,6 @@
 """Compiled loops of `crepebench.scan`: find the words of captions in Arrow's buffers, and the keys that they complete.
 
-Words are slots, numbered from 0; a run of letters or digits (see `crepebench.surface_forms.RUN`) stands for any number
+Words are slots, numbered from 0; a run of letters or digits (`crepebench.surface_forms.RUN`) stands for any number
 of them. Runs are compared by 64-bit hashes only: equal hashes of different runs can add candidates, never lose one.
 Nothing is cleared between captions: `seen[slot] == row` says that the caption holds the word.
 """
@@ -8,15 +8,18 @@ Nothing is cleared between captions: `seen[slot] == row` says that the caption h
 import numpy as np
 from numba import njit
 
+from crepebench.surface_forms import MARK
+
 HASH_START = np.uint64(0xCBF29CE484222325)
 HASH_FACTOR = np.uint64(0x100000001B3)
 """The constants of the hash FNV-1a."""
 NOT_FOUND = -1
 
 RUN_CLASS = np.zeros(256, np.uint8)
-"""0 for bytes between runs, those of non-ASCII characters included; 1 for letters, 2 for digits."""
+"""0 for bytes between runs, those of most non-ASCII characters included; 1 for letters, 2 for digits, 3 for marks."""
 RUN_CLASS[ord("a") : ord("z") + 1] = 1
 RUN_CLASS[ord("0") : ord("9") + 1] = 2
+RUN_CLASS[[ord("'"), MARK.encode()[0]]] = 3
 
 ATOM, ATTRIBUTE_PAIR, TRIPLE = 0, 1, 2
 NEAR_ATTRIBUTE, NEAR_TRIPLE, MIDDLE_TRIPLE = 4, 4, 10
@@ -26,7 +29,7 @@ NEAR_ATTRIBUTE, NEAR_TRIPLE, MIDDLE_TRIPLE = 4, 4, 10
 def hash_run(run: str) -> int:
     """Returns the hash of a run, never 0."""
     value = int(HASH_START)
-    for byte in run.encode():
+    for byte in run.encode()[: len(run)]:  # of a mark the first
         value = (value ^ byte) * int(HASH_FACTOR) % 2**64
     return value or 1
 
@@ -42,6 +45,8 @@ def next_run(data, start, end):
     while start < end and RUN_CLASS[data[start]] == run_class:
         value = (value ^ np.uint64(data[start])) * HASH_FACTOR
         start += 1
+        if run_class == 3:
+            break
     return start, value if value else np.uint64(1)
 
 
@@ -60,33 +65,28 @@ def find_form(value, table):
 @njit(nogil=True)
 def holds_others(entry, row, seen, other_starts, others):
     """Says whether a caption holds the other words of a key, too."""
-    for at in range(other_starts[entry], other_starts[entry + 1]):
-        if seen[others[at]] != row:
-            return False
-    return True
+    at, end = other_starts[entry], other_starts[entry + 1]
+    while at < end and seen[others[at]] == row:
+        at += 1
+    return at == end
 
 
 @njit(nogil=True)
-def match_rows(data, offsets, forms, keys, n_slots):
+def match_rows(texts, forms, entries, seen, present, found):
     """Says which captions hold all words of at least one key.
 
     Args:
-        data: (n_bytes,) uint8, UTF-8.
-        offsets: (n_rows + 1,) int64.
-        forms: table (power of two,) uint64 hashes, its slot_starts and slot_ends int32, and slots int32.
-        keys: entry_starts (n_slots + 1,) int64 by rarest word, other_starts (n_entries + 1,) int64, others int32.
-        n_slots: number of words.
-
-    Returns:
-        (n_rows,) bool.
+        texts: data (n_bytes,) uint8, UTF-8, and its offsets (n_rows + 1,) int64.
+        forms: table (a power of two,) uint64 of hashes, its slot_starts and slot_ends int32, and slots int32.
+        entries: starts (n_slots + 1,) int64 by rarest word, other_starts (n_entries + 1,) int64, others int32.
+        seen: (n_slots,) int64, all below 0.
+        present: scratch, (n_slots,) int32.
+        found: (n_rows,) bool, all False; the result.
     """
+    data, offsets = texts
     table, slot_starts, slot_ends, slots = forms
-    entry_starts, other_starts, others = keys
-    n_rows = len(offsets) - 1
-    found = np.zeros(n_rows, np.bool_)
-    seen = np.full(n_slots, -1, np.int64)
-    present = np.empty(n_slots, np.int32)
-    for row in range(n_rows):
+    entry_starts, other_starts, others = entries
+    for row in range(len(offsets) - 1):
         n_present, start, end = 0, offsets[row], offsets[row + 1]
         while True:
             start, value = next_run(data, start, end)
@@ -109,15 +109,6 @@ def match_rows(data, offsets, forms, keys, n_slots):
                     break
             if found[row]:
                 break
-    return found
-
-
-@njit(nogil=True)
-def grow(array):
-    """Returns the array with room for twice as many values."""
-    larger = np.empty(2 * len(array), array.dtype)
-    larger[: len(array)] = array
-    return larger
 
 
 @njit(nogil=True)
@@ -140,24 +131,23 @@ def attribute_tier(attribute, object_, heads, nexts, places):
 
 
 @njit(nogil=True)
-def triple_tier(subject, object_, middle, cursors, heads, nexts, places):
+def triple_tier(subject, object_, middle_start, middle_end, cursors, heads, nexts, places):
     """Returns the tier of a subject (slot), the words of a relation and an object by their places in a caption.
 
     Args:
         subject: slot.
         object_: slot.
-        middle: slots of the relation.
-        cursors: scratch, at least as long as `middle`.
+        middle_start: where the relation's words begin in `cursors`.
+        middle_end: where they end.
+        cursors: first occurrences of the relation's words; they are moved on.
         heads: first occurrence of each slot in the caption.
         nexts: next occurrence of the same slot.
         places: number of the occurrence's run in the caption.
     """
-    for i in range(len(middle)):
-        cursors[i] = heads[middle[i]]
     tier, last, at = 3, heads[object_], heads[subject]
     while at != NOT_FOUND:
         place = places[at]  # of the subject, then of the last word of the relation
-        for i in range(len(middle)):
+        for i in range(middle_start, middle_end):
             while cursors[i] != NOT_FOUND and places[cursors[i]] <= places[at]:
                 cursors[i] = nexts[cursors[i]]
             if cursors[i] == NOT_FOUND:
@@ -167,42 +157,42 @@ def triple_tier(subject, object_, middle, cursors, heads, nexts, places):
             last = nexts[last]
         if last == NOT_FOUND:
             return tier
-        span = places[last] - places[at]
-        if span <= NEAR_TRIPLE:
+        if places[last] - places[at] <= NEAR_TRIPLE:
             return 1
-        if span <= MIDDLE_TRIPLE:
+        if places[last] - places[at] <= MIDDLE_TRIPLE:
             tier = 2
         at = nexts[at]
     return tier
 
 
 @njit(nogil=True)
-def pair_rows(data, offsets, forms, keys, n_slots, roles):
-    """Finds all captions and keys whose words they hold, with the tier of closeness.
+def pair_rows(texts, forms, entries, roles, scratch, pairs, first_row):
+    """Finds captions and the keys whose words they hold, with the tier of closeness, until there may be no more room.
 
     Args:
-        data: as for `match_rows`.
-        offsets: as for `match_rows`.
+        texts: as for `match_rows`.
         forms: as for `match_rows`.
-        keys: as for `match_rows`.
-        n_slots: number of words.
+        entries: as for `match_rows`.
         roles: of the entries: kinds int8, firsts int32 (attribute or subject) and seconds int32 (object),
             NOT_FOUND where any caption has the word, middle_starts (n_entries + 1,) int64, middles int32.
+        scratch: seen (n_slots,) int64, below `first_row`; present, heads, tails (n_slots,) int32; nexts and places
+            int32, with room for each slot of each run of the longest caption; cursors int32, like `middles`.
+        pairs: rows int64, entries int32, tiers int8, with room for all entries: the result, in the order of rows.
+        first_row: where to begin.
 
     Returns:
-        (n_pairs,) rows int64, entries int32, tiers int8, in the order of rows.
+        The row to go on with, and the number of pairs.
     """
+    data, offsets = texts
     table, slot_starts, slot_ends, slots = forms
-    entry_starts, other_starts, others = keys
+    entry_starts, other_starts, others = entries
     kinds, firsts, seconds, middle_starts, middles = roles
-    seen = np.full(n_slots, -1, np.int64)
-    present = np.empty(n_slots, np.int32)
-    heads, tails = np.full(n_slots, NOT_FOUND, np.int32), np.empty(n_slots, np.int32)
-    nexts, places = np.empty(1024, np.int32), np.empty(1024, np.int32)
-    cursors = np.empty(len(middles) + 1, np.int32)
-    rows, entries, tiers = np.empty(1024, np.int64), np.empty(1024, np.int32), np.empty(1024, np.int8)
+    seen, present, heads, tails, nexts, places, cursors = scratch
+    pair_rows, pair_entries, pair_tiers = pairs
     n_pairs = 0
-    for row in range(len(offsets) - 1):
+    for row in range(first_row, len(offsets) - 1):
+        if n_pairs + len(kinds) > len(pair_rows):
+            return row, n_pairs
         n_present, n_places, place, start, end = 0, 0, 0, offsets[row], offsets[row + 1]
         while True:
             start, value = next_run(data, start, end)
@@ -214,16 +204,14 @@ def pair_rows(data, offsets, forms, keys, n_slots, roles):
                 continue
             for at in range(slot_starts[form], slot_ends[form]):
                 slot = slots[at]
-                if n_places == len(places):
-                    nexts, places = grow(nexts), grow(places)
                 nexts[n_places], places[n_places] = NOT_FOUND, place
-                if seen[slot] != row:
+                if seen[slot] == row:
+                    nexts[tails[slot]] = n_places
+                else:
                     seen[slot] = row
                     present[n_present] = slot
                     n_present += 1
                     heads[slot] = n_places
-                else:
-                    nexts[tails[slot]] = n_places
                 tails[slot] = n_places
                 n_places += 1
         for at in range(n_present):
@@ -237,10 +225,12 @@ def pair_rows(data, offsets, forms, keys, n_slots, roles):
                 elif kinds[entry] == ATTRIBUTE_PAIR:
                     tier = attribute_tier(firsts[entry], seconds[entry], heads, nexts, places)
                 elif kinds[entry] == TRIPLE:
-                    middle = middles[middle_starts[entry] : middle_starts[entry + 1]]
-                    tier = triple_tier(firsts[entry], seconds[entry], middle, cursors, heads, nexts, places)
-                if n_pairs == len(rows):
-                    rows, entries, tiers = grow(rows), grow(entries), grow(tiers)
-                rows[n_pairs], entries[n_pairs], tiers[n_pairs] = row, entry, tier
+                    middle_start, middle_end = middle_starts[entry], middle_starts[entry + 1]
+                    for i in range(middle_start, middle_end):
+                        cursors[i] = heads[middles[i]]
+                    tier = triple_tier(
+                        firsts[entry], seconds[entry], middle_start, middle_end, cursors, heads, nexts, places
+                    )
+                pair_rows[n_pairs], pair_entries[n_pairs], pair_tiers[n_pairs] = row, entry, tier
                 n_pairs += 1
-    return rows[:n_pairs].copy(), entries[:n_pairs].copy(), tiers[:n_pairs].copy()
+    return len(offsets) - 1, n_pairs

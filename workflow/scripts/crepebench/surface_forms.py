@@ -1,19 +1,22 @@
 """List the words of a caption from which the parser can make a normal form, so that none of its captions is missed.
 
 `crepebench.lemmas.lemmatise` is inverted: its tables exactly, the rest by the regular forms of a lemma. Forms are then
-cut into runs of ASCII letters or digits, which is finer than the tokens of spaCy: a token begins and ends where a run
-does, except in its exceptions ("cannot"), whose parts therefore also stand for the whole. So a caption of the form
-holds the run, if it was folded. One run is enough to find a candidate, and the longest is the rarest.
+cut into runs of ASCII letters, of digits, and apostrophes, which is finer than the tokens of spaCy: a token begins and
+ends where a run does, except in its exceptions ("cannot"), whose parts therefore also stand for the whole. So a folded
+caption with the form holds its runs. One run is enough to find a candidate, and the longest is the rarest.
 """
 
 import re
 from collections import defaultdict
 from functools import cache
 
-from crepebench.lemmas import INFLECTED, NOUN_LEMMAS, lemmatise, regular_forms
+from crepebench.lemmas import NOUN_LEMMAS, REGULAR_ENDINGS, lemmatise, regular_forms
 
-RUN = re.compile(r"[a-z]+|[0-9]+")
-"""A run of letters or digits of a folded text; all other characters, and non-ASCII letters, stand between runs."""
+RUN = re.compile(r"[a-z]+|[0-9]+|'|[\u2000-\u2fff]")
+"""A run of letters or digits of a folded text, or a mark. Non-ASCII letters and all other characters are no runs."""
+MARK = "’"
+"""Stands for all characters between U+2000 and U+2FFF, which have the same first byte in UTF-8: curly apostrophes,
+and with them other quotation marks and dashes."""
 
 
 def surface_forms(lemma: str) -> set[str]:
@@ -23,13 +26,18 @@ def surface_forms(lemma: str) -> set[str]:
         lemma: normal form of an object or attribute, or one word of a relation.
     """
     forms = {lemma} | _forms_in_tables().get(lemma, set())
-    for part_of_speech in INFLECTED:
+    for part_of_speech in REGULAR_ENDINGS:
         forms |= {
             form
             for form in regular_forms(lemma, part_of_speech) - forms
             if form not in _tables() or lemmatise(form, part_of_speech) == lemma
         }
     return forms
+
+
+def split_runs(text: str) -> list[str]:
+    """Returns the runs of a folded text, in its order."""
+    return [run if run.isascii() else MARK for run in RUN.findall(text)]
 
 
 def find_runs(words: frozenset[str]) -> frozenset[str]:
@@ -42,12 +50,12 @@ def find_runs(words: frozenset[str]) -> frozenset[str]:
     for form in set().union(*map(surface_forms, words)):
         run = _longest_run(form)
         runs.add(run)
-        runs.update(_longest_run(whole) for whole in _wholes_of_parts().get(form, ()) if run not in RUN.findall(whole))
+        runs.update(_longest_run(whole) for whole in _wholes_of_parts().get(form, ()) if run not in split_runs(whole))
     return frozenset(runs)
 
 
 def _longest_run(form: str) -> str:
-    return max(RUN.findall(form), key=len, default="")
+    return max(split_runs(form), key=lambda run: (run.isalnum(), len(run)), default="")
 
 
 @cache
