@@ -16,7 +16,19 @@ from crepebench.texts import (
 PIECES = [
     *["a", "Jar", "<PERSON>", " ", "  ", "\t", "\n", "\x00", "\x85", "\u00a0", "\u2028", "\u200b", "\u200d", "\ufeff"],
     *["e\u0301", "\u00e9", "\u0301", "\u00ad", "\u212b", "\U0001f408", "\u0130", "\u03a3", "\u2019", "\u2026", "100%"],
-    *["%20", "%FF", "%C3%A9", "+", "&amp;", "&lt;b&gt;", "<b>", "%3Cb%3E", "http://h/a?b=1&c", "\u4e2d", "\u1100\u1161"],
+    *[
+        "%20",
+        "%FF",
+        "%C3%A9",
+        "+",
+        "&amp;",
+        "&lt;b&gt;",
+        "<b>",
+        "%3Cb%3E",
+        "http://h/a?b=1&c",
+        "\u4e2d",
+        "\u1100\u1161",
+    ],
 ]
 
 
@@ -35,7 +47,10 @@ def random_texts(seed, n=3000):
         ("a red\u200bjar", "a red jar"),
         ("\ufeffa j\u00ada\u200er", "a jar"),
         ("cafe\u00ad\u0301", "caf\u00e9"),
-        ("a \U0001f469\u200d\U0001f680 by <PERSON>, http://h/1", "a \U0001f469\u200d\U0001f680 by <PERSON>, http://h/1"),
+        (
+            "a \U0001f469\u200d\U0001f680 by <PERSON>, http://h/1",
+            "a \U0001f469\u200d\U0001f680 by <PERSON>, http://h/1",
+        ),
         (" \t\n\ufeff", ""),
     ],
 )
