@@ -74,9 +74,26 @@ def visual_genome_settings(config: Mapping) -> dict:
     return {**block, "exclude_images": []} if config["visual_genome"]["source"] == ICONS else block
 
 
+READING = ("format", "caption", "subset")
+"""Keys of a corpus's definition that choose what is read in its files."""
+
+
+def reading_settings(config: Mapping, corpus: str) -> dict:
+    """Returns the keys of a corpus's definition that choose what is read in its files."""
+    definition = read_definition(config, "corpora", corpus)
+    return {key: definition[key] for key in READING if key in definition}
+
+
 def corpus_settings(config: Mapping, corpus: str) -> dict:
     """Returns what parsing a corpus depends on."""
-    return {"format": read_definition(config, "corpora", corpus)["format"], **config["parser"]}
+    return {**reading_settings(config, corpus), **config["parser"]}
+
+
+def corpus_record_settings(config: Mapping, corpus: str) -> dict:
+    """Returns what the record of a corpus depends on; a subset counts by its content, which is a file of the corpus."""
+    definition = read_definition(config, "corpora", corpus)
+    reading = {key: value for key, value in reading_settings(config, corpus).items() if key != "subset"}
+    return {"source": definition["source"], "release": definition.get("release"), "reading": reading}
 
 
 def features_settings(config: Mapping, model: str) -> dict:
