@@ -19,6 +19,7 @@ include: "workflow/rules/downloads.smk"
 include: "workflow/rules/visual_genome.smk"
 include: "workflow/rules/regions.smk"
 include: "workflow/rules/graphs.smk"
+include: "workflow/rules/corpora.smk"
 include: "workflow/rules/vocabularies.smk"
 include: "workflow/rules/candidates.smk"
 include: "workflow/rules/splits.smk"
@@ -36,4 +37,5 @@ rule all:
     input:
         expand("results/tables/{table}.md", table=TABLES),
         PLOTS,
+        expand("results/corpora/{corpus}.json", corpus=config["corpora"]["use"]),
         "results/run.json",

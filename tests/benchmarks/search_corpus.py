@@ -2,8 +2,8 @@
 
     CREPE_SHARED_DATA=... python tests/benchmarks/search_corpus.py --captions 2000000 --keys 1000 5000 34000
 
-Prints for each mode and number of compounds: wall time on two cores, captions parsed, peak memory of a job, and how much
-of what is looked for was found. The corpus and the runs stay in --folder.
+Prints for each mode and number of compounds: wall time on two cores, captions parsed, peak memory of a job, and how
+much of what is looked for was found. The corpus and the runs stay in --folder.
 """
 
 import argparse

@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.corpus_records import read_corpus_id
+from crepebench.corpus_ids import read_corpus_id
 from crepebench.distinct import read_distinct
 from crepebench.draws import N_TIERS, Draws, count_rows, read_draws
 from crepebench.graphs import Graph, load_parser, parse_texts

@@ -21,8 +21,9 @@ from crepebench.line_files import MOST_ROW_BYTES, DamagedFileError, Takes, guard
 
 BLOCK_ROWS = 2_000
 """Rows of a block of a CSV file, samples of a block of a tar."""
-MOST_ROWS = 100_000
-"""Rows that are read at once from a Parquet file."""
+MOST_ROWS = 20_000
+"""Rows that are read at once from a Parquet file; fewer where they are long. The file says how long they are, but not
+where it holds repeated texts once."""
 COLUMNS_WRONG, JSON_INVALID, MISSING = "columns_wrong", "json_invalid", "text_missing"
 """Reasons for which a row has no fields."""
 NOT_TEXT, UNDECODABLE = "text_not_text", "text_undecodable"

@@ -146,7 +146,7 @@ def read_batches(
     layout = read_layout(definition)
     subset = definition.get("subset")
     members = read_line_numbers(subset) if subset else None
-    files = [path for path in files if path != subset]
+    files = [path for path in files if not subset or Path(path) != Path(subset)]
     for index, path in enumerate(files):
         if not is_dealt_whole(path, layout.kind, len(files), n_shards):
             takes = _takes_every(n_shards, (shard - index) % n_shards)

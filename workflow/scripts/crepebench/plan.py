@@ -257,9 +257,8 @@ def show_plan(
     source_paths: Sequence[str],
     image_paths: Sequence[str],
     other_paths: Sequence[str],
-    download_paths: Sequence[str],
+    downloads: Mapping[str, str],
     corpus_paths: Mapping[str, Sequence[str]],
-    manifest_path: str,
     costs_path: str,
     architectures_path: str,
     snakefile: str,
@@ -273,9 +272,8 @@ def show_plan(
         source_paths: files that the user brings.
         image_paths: places of images that are there or will be.
         other_paths: further files that a run reads if they are there.
-        download_paths: files of the manifest that the run would fetch.
+        downloads: files that the run would fetch, each with the manifest that lists it.
         corpus_paths: files of each used corpus.
-        manifest_path: resources/visual_genome/manifest.yaml.
         costs_path: resources/plan/costs.csv.
         architectures_path: resources/plan/architectures.csv.
         snakefile: the Snakefile.
@@ -289,8 +287,8 @@ def show_plan(
     paths = [*source_paths, *image_paths, *other_paths]
     missing = [path for path in source_paths if not Path(path).exists()]
     present = [path for path in dict.fromkeys(paths) if Path(path).exists()]
-    entries = read_manifest(manifest_path)
-    fetched = [(path, entries[Path(path).name]) for path in download_paths]
+    entries = {manifest: read_manifest(manifest) for manifest in set(downloads.values())}
+    fetched = [(path, entries[manifest][Path(path).name]) for path, manifest in downloads.items()]
     try:
         to_run, in_all = count_jobs(snakefile, profile, cfg, present, missing)
     except RuntimeError as error:
@@ -298,7 +296,7 @@ def show_plan(
     else:
         rows = plan_rows(to_run, in_all, read_costs(costs_path, world), units)
         for row in rows:
-            if row["rule"] == "download_visual_genome_file":
+            if row["rule"] == "download_file":
                 row["bytes"] += sum(entry.n_bytes or 0 for _, entry in fetched)
         sys.stdout.write(plan_text(rows, n_cores) + missing_text(missing))
     if fetched:

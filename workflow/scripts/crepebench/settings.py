@@ -11,8 +11,6 @@ from crepebench.models import CONFIG_FILE
 
 ICONS = "icons"
 """Source of what is made here, from the embedded icons world."""
-NOT_OF_CAPTIONS = ("source", "files", "control_of")
-"""Keys of a corpus's definition that say where its files are, not how they are read."""
 
 
 def read_definition(config: Mapping, block: str, name: str) -> dict:
@@ -76,11 +74,26 @@ def visual_genome_settings(config: Mapping) -> dict:
     return {**block, "exclude_images": []} if config["visual_genome"]["source"] == ICONS else block
 
 
+READING = ("format", "caption", "subset")
+"""Keys of a corpus's definition that choose what is read in its files."""
+
+
+def reading_settings(config: Mapping, corpus: str) -> dict:
+    """Returns the keys of a corpus's definition that choose what is read in its files."""
+    definition = read_definition(config, "corpora", corpus)
+    return {key: definition[key] for key in READING if key in definition}
+
+
 def corpus_settings(config: Mapping, corpus: str) -> dict:
     """Returns what parsing a corpus depends on."""
+    return {"definition": reading_settings(config, corpus), **config["parser"], **config["atoms"]}
+
+
+def corpus_record_settings(config: Mapping, corpus: str) -> dict:
+    """Returns what the record of a corpus depends on; a subset counts by its content, which is a file of the corpus."""
     definition = read_definition(config, "corpora", corpus)
-    reading = {key: value for key, value in definition.items() if key not in NOT_OF_CAPTIONS}
-    return {"definition": reading, **config["parser"], **config["atoms"]}
+    reading = {key: value for key, value in reading_settings(config, corpus).items() if key != "subset"}
+    return {"source": definition["source"], "release": definition.get("release"), "reading": reading}
 
 
 def candidates_settings(config: Mapping, corpus: str) -> dict:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.corpus_records import read_corpus_id
+from crepebench.corpus_ids import read_corpus_id
 from crepebench.schema import GRAPHS, SPLITS, read_table, write_table
 from crepebench.vocabularies import KEY_FIELDS, NOT_FOUND, atom_key, read_entries
 

@@ -286,9 +286,7 @@ def read_corpus_id_of_splits(path: str) -> str:
     return " ".join(sorted(set(read_table(path, SPLITS, ["corpus_id"])["corpus_id"].to_pylist())))
 
 
-def _add_cells(
-    tables, queries: Queries, splits_of: CorpusSplits, model: str, definition: dict, config: dict
-) -> None:
+def _add_cells(tables, queries: Queries, splits_of: CorpusSplits, model: str, definition: dict, config: dict) -> None:
     """Adds the rows of one corpus and model to the three tables."""
     n_resamples, splits = config["n_resamples"], defaultdict(dict)
     corpus, corpus_id, split_of = splits_of

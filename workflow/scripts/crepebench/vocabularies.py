@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from crepebench.accounting import KEPT, READ, read_accounting, write_accounting
-from crepebench.corpus_records import read_corpus_id
+from crepebench.corpus_ids import read_corpus_id
 from crepebench.distinct import read_distinct
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph, load_parser, parse_texts
 from crepebench.merges import merge_sorted

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from crepebench.accounting import KEPT, read_accounting
-from crepebench.corpus_records import read_corpus_id
+from crepebench.corpus_ids import read_corpus_id
 from crepebench.draws import summarise_draws
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
 from crepebench.known_keys import KnownKeys
