@@ -7,6 +7,7 @@ from .conftest import ROOT, assert_ok, run_snakemake
 NOT_IN_ALL = (
     *("build_region_graphs", "download_visual_genome_file", "validate_visual_genome_files", "plan", "prune_stores"),
     *("tabulate_icons_control", "tabulate_image_problems", "validate_images"),
+    *("build_parser_review", "tabulate_thinned_gap", "plot_thinned_gap"),
 )
 """Rules that run only if they, their outputs or a config key name them; the picture of the DAG leaves them out."""
 

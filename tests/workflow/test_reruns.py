@@ -36,6 +36,7 @@ STAGES = {
     "retrieval sets": ["build_retrieval_sets"],
     "features": ["extract_features"],
     "scores": ["score_retrieval_sets"],
+    "parser quality": ["tabulate_parser_quality"],
     "tables": ["tabulate_systematicity", "tabulate_accounting", "write_table_formats"],
     "plots": ["plot_systematicity", "plot_systematicity_gap", "plot_accounting", "plot_contact_sheet"],
     "run record": ["write_run_record"],
@@ -54,6 +55,7 @@ CHANGES = {
     "visual_genome.sample": {"share": 0.5},
     "regions.min_area": 30_000,
     "parser.spacy_model": "en_core_web_md",
+    "parser_review.n_captions": 10,
     "graphs.source": "visual_genome",
     "graphs.min_atoms": 3,
     "graphs.duplicates": "dataset",
@@ -61,6 +63,7 @@ CHANGES = {
     "corpora.use": ["mini_cc12m", "mini_yfcc15m"],  # with NEEDED
     "corpora.shards": 2,
     "splits.min_count": 2,
+    "thinning.seed": 2,
     "foils.seed": 2,
     "foils.parts": 2,
     "models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"],
