@@ -40,10 +40,9 @@ def graph_facts(graph: Graph) -> Facts:
     """Returns the facts that the parser found, in the order of its atoms."""
     facts: Facts = {kind: [] for kind in LENGTHS}
     for atom in graph.atoms:
-        ends = (graph.atoms[i].text if i >= 0 else None for i in (atom.subject, atom.object))
-        subject, object_ = ends
-        fact = {OBJECT: (atom.text,), ATTRIBUTE: (atom.text, object_), RELATION: (subject, atom.text, object_)}
-        facts[atom.kind].append(fact[atom.kind])
+        subject, object_ = (graph.atoms[i].text if i >= 0 else "" for i in (atom.subject, atom.object))
+        parts = {OBJECT: (atom.text,), ATTRIBUTE: (atom.text, object_), RELATION: (subject, atom.text, object_)}
+        facts[atom.kind].append(parts[atom.kind])
     return facts
 
 

@@ -30,7 +30,9 @@ def key_share(key: tuple[str, ...], seed: int) -> float:
     return (int.from_bytes(digest[:8], "big") // 2**12 + 0.5) / 2**52
 
 
-def are_kept(keys: Sequence[tuple[str, ...]], counts: np.ndarray, recall: float, min_count: int, seed: int):
+def are_kept(
+    keys: Sequence[tuple[str, ...]], counts: np.ndarray, recall: float, min_count: int, seed: int
+) -> np.ndarray:
     """Returns which compounds still count as seen when each occurrence is found with probability `recall`.
 
     The number of occurrences found is binomial. It is drawn by inversion of one number per compound, which is the same
@@ -96,10 +98,10 @@ def thinned_splits(
     for recall in recalls:
         kept = are_kept(keys, sizes, recall, min_count, seed)
         seen = seen_atoms | {key for key, is_kept in zip(keys, kept, strict=True) if is_kept}
-        yield (
-            recall,
-            {graph["region_id"]: decide_split(graph["atoms"], graph["compounds"], seen)[0] for graph in graphs},
-        )
+        split_of = {}
+        for graph in graphs:
+            split_of[graph["region_id"]], _ = decide_split(graph["atoms"], graph["compounds"], seen)
+        yield recall, split_of
 
 
 def gap_rows(queries: Queries, split_of: dict[int, str], key: dict, n_resamples: int, seed: int) -> Iterator[dict]:
