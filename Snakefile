@@ -27,6 +27,8 @@ include: "workflow/rules/retrieval_sets.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/parser_quality.smk"
+include: "workflow/rules/thinning.smk"
 include: "workflow/rules/plots.smk"
 include: "workflow/rules/run_record.smk"
 

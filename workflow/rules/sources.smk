@@ -190,12 +190,13 @@ def get_corpus_stamps(wildcards):
 
 
 def get_source_files():
-    """Files that the user brings: Visual Genome and captions (unless they are downloaded), weights."""
+    """Files that the user brings: Visual Genome and captions (unless they are downloaded), weights, labels."""
     files = get_annotation_files()
     files += [
         path for corpus in config["corpora"]["use"] for path in get_corpus_paths(corpus)
     ]
     files += [path for model in USED_MODELS for path in get_model_weights(model)]
+    files += config["parser_review"]["labelled"]
     made = ("results/icons/", f"{STORE}/")
     return [path for path in files if not path.startswith(made)]
 

@@ -143,6 +143,24 @@ def tables_settings(config: Mapping) -> dict:
     }
 
 
+def parser_quality_settings(config: Mapping) -> dict:
+    """Returns what the figures of the parser depend on, beside the labelled captions."""
+    evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
+    return {"parser": config["parser"], "evaluation": evaluation}
+
+
+def parser_review_settings(config: Mapping) -> dict:
+    """Returns what the sheet for checking the parser depends on, beside the corpora's files."""
+    formats = {corpus: read_definition(config, "corpora", corpus)["format"] for corpus in config["corpora"]["use"]}
+    sample = {key: config["parser_review"][key] for key in ("n_captions", "seed")}
+    return {"parser": config["parser"], "formats": formats, **sample}
+
+
+def thinning_settings(config: Mapping) -> dict:
+    """Returns what the gap for thinned vocabularies depends on."""
+    return {**tables_settings(config), "splits": config["splits"], "thinning": config["thinning"]}
+
+
 def check_names(config: Mapping) -> None:
     """Checks that every corpus and model that the config uses is defined, and that bounds are in order.
 
