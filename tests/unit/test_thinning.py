@@ -3,16 +3,15 @@ import json
 from itertools import pairwise
 
 import numpy as np
-import polars as pl
 import pytest
 
 from crepebench.schema import GRAPHS, VOCABULARY, write_table
+from crepebench.splits import graph_keys
 from crepebench.tables import GAP_COLUMNS
 from crepebench.thinning import (
     COLUMNS,
     are_kept,
     key_share,
-    needed_keys,
     read_counts,
     tabulate_thinned_gap,
     thinned_splits,
@@ -33,14 +32,14 @@ def graph(region_id, attribute):
     return {"region_id": region_id, "image_id": region_id % 8, "atoms": atoms, "compounds": [compound], "n_atoms": 2}
 
 
-def write_vocabulary(path, state="counted", **counts):
+def write_vocabulary(path, state="counted", corpus_id="cc12m:1", **counts):
     """Writes atoms and compounds of jars with the counts of their attributes."""
     vocabulary = {("object", "", "", "jar", ""): 9}
     for attribute, count in counts.items():
         vocabulary |= {("attribute", "", "", "", attribute): 9, ("attribute_object", "", "", "jar", attribute): count}
     rows = [
         row | {"state": state if row["kind"] == "attribute_object" else "counted"}
-        for row in vocabulary_rows(vocabulary, 9)
+        for row in vocabulary_rows(vocabulary, 9, corpus_id)
     ]
     write_table(str(path), VOCABULARY, rows)
     return str(path)
@@ -72,7 +71,7 @@ def test_what_is_kept_depends_on_the_key_and_the_seed_alone():
 def test_thinning_moves_regions_from_sc_to_uc_and_never_to_ua(tmp_path):
     graphs = [graph(1, "red"), graph(2, "blue"), graph(3, "green")]
     path = write_vocabulary(tmp_path / "vocabulary.parquet", red=1_000_000, blue=1)
-    counts = read_counts(path, needed_keys(graphs))
+    counts, _ = read_counts(path, graph_keys(graphs))
     lost = next(seed for seed in range(20) if key_share(BLUE_JAR, seed) > 0.5)
     splits = dict(thinned_splits(graphs, counts, [1.0, 0.5], 1, lost))
     assert splits == {1.0: {1: "SC", 2: "SC", 3: "UA"}, 0.5: {1: "SC", 2: "UC", 3: "UA"}}
@@ -80,15 +79,16 @@ def test_thinning_moves_regions_from_sc_to_uc_and_never_to_ua(tmp_path):
 
 def test_only_counts_that_the_regions_need_are_read(tmp_path):
     path = write_vocabulary(tmp_path / "vocabulary.parquet", red=3, blue=1)
-    counts = read_counts(path, needed_keys([graph(1, "red")]))
-    assert list(counts.filter(pl.col("kind") == "attribute_object").select(KEY_FIELDS).iter_rows()) == [RED_JAR]
-    assert counts.height == 3
+    counts, corpus_id = read_counts(path, graph_keys([graph(1, "red")]))
+    assert [key for key in counts if key[0] == "attribute_object"] == [RED_JAR]
+    assert len(counts) == 3
+    assert corpus_id == "cc12m:1"
 
 
 def test_a_vocabulary_without_exact_counts_is_refused(tmp_path):
     path = write_vocabulary(tmp_path / "vocabulary.parquet", state="undecided", red=3)
     with pytest.raises(ValueError, match=r"vocabulary.parquet: 1 compounds are 'undecided'; .*state 'counted'"):
-        read_counts(path, needed_keys([graph(1, "red")]))
+        read_counts(path, graph_keys([graph(1, "red")]))
 
 
 def test_the_gap_of_full_recall_is_that_of_the_gap_table(tmp_path):
@@ -97,7 +97,9 @@ def test_the_gap_of_full_recall_is_that_of_the_gap_table(tmp_path):
     attributes = {"SC": "red", "UC": "blue", "UA": "green"}
     rows = [graph(i, attributes[["SC", "UC", "UA"][i // 8]]) for i in range(24)]
     write_table(run.path("graphs.parquet"), GRAPHS, rows)
-    vocabularies = [write_vocabulary(run.path(f"{corpus}.parquet"), red=10**6, blue=0) for corpus in "ab"]
+    vocabularies = [
+        write_vocabulary(run.path(f"{corpus}.parquet"), corpus_id=f"{corpus}:1", red=10**6, blue=0) for corpus in "ab"
+    ]
     _, expected, *_ = run.tabulate()
     cfg = {
         "thinning": {"recalls": [1.0, 0.5], "seed": 1},

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from crepebench.corpora import list_files, read_rows
+from crepebench.corpora import list_files, read_batches
 from crepebench.files import atomic_path
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, load_parser, parse_texts
 from crepebench.parser_labels import Facts, LabelledCaption, graph_facts, label_fact
@@ -29,9 +29,10 @@ DIGEST_LENGTH = 10
 """Hexadecimal digits of the digest in an id."""
 
 
-def usable_captions(paths: Sequence[str], format_: str) -> Iterator[str]:
+def usable_captions(paths: Sequence[str], definition: Mapping) -> Iterator[str]:
     """Yields every usable caption of a corpus, in the order of its files, whatever the number of shards."""
-    return (row.text for row in read_rows(list_files(list(paths)), format_) if not row.reason)
+    for batch in read_batches(list_files(list(paths)), definition):
+        yield from batch.texts.to_pylist()
 
 
 def sample_captions(captions: Iterable[str], n_captions: int, seed: str) -> list[str]:
@@ -65,17 +66,18 @@ def build_parser_review(corpus_paths: Mapping[str, Sequence[str]], sheet_path: s
     Args:
         corpus_paths: files or folders of each corpus.
         sheet_path: CSV to write.
-        cfg: JSON of `formats` (format of each corpus), `n_captions`, `seed`, and `parser` (its config block).
+        cfg: JSON of `definitions` (how each corpus is read), `n_captions`, `seed`, and `parser` (its config block).
     """
     config = json.loads(cfg)
     parser = load_parser(config["parser"]["spacy_model"])
     rows = []
     for corpus, paths in corpus_paths.items():
-        style = config["formats"][corpus]
-        captions = sample_captions(usable_captions(paths, style), config["n_captions"], f"{config['seed']} {corpus}")
+        definition = config["definitions"][corpus]
+        texts = usable_captions(paths, definition)
+        captions = sample_captions(texts, config["n_captions"], f"{config['seed']} {corpus}")
         graphs = parse_texts(captions, parser)
         for number, (caption, graph) in enumerate(zip(captions, graphs, strict=True), 1):
-            rows.append(sheet_row(corpus, style, number, caption, graph_facts(graph)))
+            rows.append(sheet_row(corpus, definition["format"], number, caption, graph_facts(graph)))
     with atomic_path(sheet_path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, SHEET_COLUMNS, lineterminator="\n")
         writer.writeheader()

@@ -151,9 +151,9 @@ def parser_quality_settings(config: Mapping) -> dict:
 
 def parser_review_settings(config: Mapping) -> dict:
     """Returns what the sheet for checking the parser depends on, beside the corpora's files."""
-    formats = {corpus: read_definition(config, "corpora", corpus)["format"] for corpus in config["corpora"]["use"]}
+    definitions = {corpus: reading_settings(config, corpus) for corpus in config["corpora"]["use"]}
     sample = {key: config["parser_review"][key] for key in ("n_captions", "seed")}
-    return {"parser": config["parser"], "formats": formats, **sample}
+    return {"parser": config["parser"], "definitions": definitions, **sample}
 
 
 def thinning_settings(config: Mapping) -> dict:

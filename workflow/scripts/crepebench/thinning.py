@@ -7,16 +7,15 @@ occurrences in a vocabulary is kept with probability `recall`, and regions are s
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-import polars as pl
 
 from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT_RELATION_OBJECT
-from crepebench.schema import GRAPHS, VOCABULARY, read_table
-from crepebench.splits import SC, UC, decide_split
+from crepebench.schema import GRAPHS, read_table
+from crepebench.splits import SC, UC, decide_split, graph_keys
 from crepebench.tables import GAP_COLUMNS, KEY_COLUMNS, Queries, cell_seed, gap_row, write_csv
-from crepebench.vocabularies import COUNTED, KEY_FIELDS, atom_key
+from crepebench.vocabularies import COUNTED, read_entries
 
 THINNED_KINDS = (ATTRIBUTE_OBJECT, OBJECT_RELATION_OBJECT)
 # ASSUME: only compounds are thinned, not atoms: the paper's recall is of triplets, and a lost atom would move regions
@@ -56,45 +55,38 @@ def are_kept(
     return shares < binom.sf(min_count - 1, counts, recall)
 
 
-def needed_keys(graphs: Sequence[dict]) -> pl.DataFrame:
-    """Returns the keys of all atoms and compounds of graphs, each once: a vocabulary may hold many more."""
-    keys = {atom_key(atom["kind"], atom["text"]) for graph in graphs for atom in graph["atoms"]}
-    keys |= {tuple(compound[name] for name in KEY_FIELDS) for graph in graphs for compound in graph["compounds"]}
-    return pl.DataFrame(sorted(keys), schema=dict.fromkeys(KEY_FIELDS, pl.String), orient="row")
-
-
-def read_counts(vocabulary_path: str, needed: pl.DataFrame) -> pl.DataFrame:
-    """Reads the counts of the keys that are needed.
+def read_counts(vocabulary_path: str, keys: Iterable[tuple[str, ...]]) -> tuple[dict[tuple[str, ...], int], str]:
+    """Reads the counts of some keys, and the id of the corpus.
 
     Raises:
         ValueError: the count of a compound is not exact.
     """
-    table = pl.from_arrow(read_table(vocabulary_path, VOCABULARY)).join(needed, on=KEY_FIELDS, how="semi")
-    inexact = table.filter(pl.col("kind").is_in(THINNED_KINDS) & (pl.col("state") != COUNTED))
-    if inexact.height:
+    entries = read_entries(vocabulary_path, keys)
+    inexact = [row["state"] for row in entries.values() if row["kind"] in THINNED_KINDS and row["state"] != COUNTED]
+    if inexact:
         raise ValueError(
-            f"{vocabulary_path}: {inexact.height} compounds are {inexact['state'][0]!r}; a vocabulary can be thinned "
+            f"{vocabulary_path}: {len(inexact)} compounds are {inexact[0]!r}; a vocabulary can be thinned "
             f"only where all counts are exact (state {COUNTED!r}), that is if every caption was parsed"
         )
-    return table.sort(KEY_FIELDS)
+    corpus_ids = sorted({row["corpus_id"] for row in entries.values()})
+    return {key: entries[key]["count"] for key in sorted(entries)}, " ".join(corpus_ids)
 
 
 def thinned_splits(
-    graphs: Sequence[dict], counts: pl.DataFrame, recalls: Sequence[float], min_count: int, seed: int
+    graphs: Sequence[dict], counts: Mapping[tuple[str, ...], int], recalls: Sequence[float], min_count: int, seed: int
 ) -> Iterator[tuple[float, dict[int, str]]]:
     """Yields each recall with the split of every region under the vocabulary that is thinned to it.
 
     Args:
         graphs: rows of table GRAPHS.
-        counts: what `read_counts` returns.
+        counts: captions that hold each key.
         recalls: 0-1.
         min_count: captions in which something must be found to count as seen.
         seed: seed of the draw.
     """
-    is_compound = pl.col("kind").is_in(THINNED_KINDS)
-    seen_atoms = set(counts.filter(~is_compound & (pl.col("count") >= min_count)).select(KEY_FIELDS).iter_rows())
-    compounds = counts.filter(is_compound)
-    keys, sizes = list(compounds.select(KEY_FIELDS).iter_rows()), compounds["count"].to_numpy()
+    compounds = {key: count for key, count in counts.items() if key[0] in THINNED_KINDS}
+    seen_atoms = {key for key, count in counts.items() if key[0] not in THINNED_KINDS and count >= min_count}
+    keys, sizes = list(compounds), np.array(list(compounds.values()), np.int64)
     for recall in recalls:
         kept = are_kept(keys, sizes, recall, min_count, seed)
         seen = seen_atoms | {key for key, is_kept in zip(keys, kept, strict=True) if is_kept}
@@ -148,15 +140,15 @@ def tabulate_thinned_gap(
     config = json.loads(cfg)
     evaluation, thinning = config["evaluation"], config["thinning"]
     graphs = read_table(graphs_path, GRAPHS, ["region_id", "atoms", "compounds"]).to_pylist()
-    needed = needed_keys(graphs)
+    keys = graph_keys(graphs)
     queries = [Queries(sets_paths, path) for path in scores_paths]
     rows = []
     for corpus, path in zip(config["corpora"], vocabulary_paths, strict=True):
-        counts = read_counts(path, needed)
+        counts, corpus_id = read_counts(path, keys)
         for recall, split_of in thinned_splits(graphs, counts, min_count=config["splits"]["min_count"], **thinning):
             for (model, definition), found in zip(config["models"], queries, strict=True):
                 if corpus in definition["training_data"] or evaluation["cross_corpus"]:
                     key = {"training_corpus": corpus, "model": model}
                     gaps = gap_rows(found, split_of, key, evaluation["n_resamples"], evaluation["seed"])
-                    rows += [{**row, "recall": 100.0 * recall} for row in gaps]
+                    rows += [{**row, "recall": 100.0 * recall, "corpus_id": corpus_id} for row in gaps]
     write_csv(table_path, COLUMNS, rows)
