@@ -8,7 +8,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph, lemmatise
+from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph
+from crepebench.lemmas import lemmatise
 
 Facts = dict[str, list[tuple[str, ...]]]
 """Facts by kind (object, attribute, relation), each as often as it is mentioned."""
