@@ -4,6 +4,8 @@ from functools import lru_cache
 
 INFLECTED = ("NOUN", "VERB", "ADJ", "ADV", "AUX")
 """Universal parts of speech with lemmas of their own."""
+GUESSED = ("NOUN", "VERB")
+"""Of those, the ones whose unknown words are inflected by rule: "skiis". An unknown "other" is no form of "oth"."""
 
 PLURALIA_TANTUM = frozenset("clothes jeans pants scissors shorts sunglasses trousers".split())
 """Nouns that are plural as they stand; they are their own lemmas."""
@@ -18,5 +20,7 @@ def lemmatise(word: str, part_of_speech: str) -> str:
 
     if part_of_speech == "NOUN" and word in NOUN_LEMMAS:
         return NOUN_LEMMAS[word]
-    lemmas = getLemma(word, upos=part_of_speech) if part_of_speech in INFLECTED else ()
+    if part_of_speech not in INFLECTED:
+        return word
+    lemmas = getLemma(word, upos=part_of_speech, lemmatize_oov=part_of_speech in GUESSED)
     return lemmas[0] if lemmas else word
