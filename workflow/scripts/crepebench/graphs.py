@@ -41,6 +41,7 @@ SEPARATOR = re.compile(r"(?<=\s)[|–—•·-](?=\s)")
 """What web texts put between a caption and its tail; parsed as the end of a sentence, at the same length."""
 
 ARTICLE = "the "
+STOPS = (".", "!", "?")
 NO_ARTICLE_BEFORE = frozenset(
     (
         "a an the this that these those there here it he she they we i you who what where when his her its their my our "
@@ -49,6 +50,9 @@ NO_ARTICLE_BEFORE = frozenset(
     ).split()
 )
 """First words of a text that no article goes before, or that need none."""
+CLAUSES = ("prep", "acl", "relcl", "amod")
+"""Dependencies of what says something of a noun behind it."""
+RELATIVES = ("that", "which", "who", "whom")
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,8 @@ def prepare_text(text: str) -> tuple[str, int]:
     text = SEPARATOR.sub(".", text.lower())
     first = text.split(maxsplit=1)[:1]
     article = ARTICLE if first and first[0].isalpha() and first[0] not in NO_ARTICLE_BEFORE else ""
-    return f"{article}{text} .", len(article)
+    stop = "" if text.rstrip().endswith(STOPS) else " ."
+    return f"{article}{text}{stop}", len(article)
 
 
 def build_graph(doc, attributes: str = PAPER_RULE, offset: int = 0) -> Graph:
@@ -162,7 +167,7 @@ def build_graph(doc, attributes: str = PAPER_RULE, offset: int = 0) -> Graph:
     for word in words:
         if word.in_preposition:
             continue
-        if word.dep in ("prep", "agent", "dative") and word.pos in ("ADP", "SCONJ", "ADV"):
+        if word.dep in ("prep", "agent", "dative", "prt") and word.pos in ("ADP", "SCONJ", "ADV"):
             builder.add_preposition(word)
         elif word.pos == "VERB":
             builder.add_verb(word)
@@ -251,11 +256,25 @@ class _Builder:
             self._add_relations(subjects, objects, verb, first, preposition, text)
 
     def _objects_of(self, preposition: Word) -> list[Word]:
-        return self._objects(child for child in preposition.children if child.dep == "pobj")
+        """Returns the objects of a preposition; one that ends a relative clause has what the clause describes."""
+        complements = [child for child in preposition.children if child.dep == "pobj"]
+        if all(child.text in RELATIVES for child in complements):
+            return self._described(preposition.head) if preposition.i > preposition.head.i else []
+        return self._objects(complements)
+
+    def _described(self, verb: Word) -> list[Word]:
+        """Returns the noun that a relative clause with a subject of its own describes."""
+        subjects = [child for child in verb.children if child.dep in ("nsubj", "nsubjpass")]
+        if verb.dep != "relcl" or not self._objects(subjects) or any(child.text == "where" for child in verb.children):
+            return []
+        return self._objects([verb.head])[:1]
 
     def add_verb(self, verb: Word) -> None:
         """Adds the relations between a verb's subjects and its direct objects; a particle belongs to the name."""
-        objects = self._objects(child for child in verb.children if child.dep == "dobj")
+        complements = [child for child in verb.children if child.dep == "dobj"]
+        objects = self._objects(complements)
+        if all(child.text in RELATIVES for child in complements) and not any(map(self._objects_of, verb.children)):
+            objects = self._described(verb)
         if objects and not is_negated(verb):
             particle = next((c for c in verb.children if c.dep == "prt" and c.i == verb.i + 1), None)
             text = f"{lemma(verb)} {particle.text}" if particle else lemma(verb)
@@ -289,8 +308,29 @@ class _Builder:
             if candidate.dep in ("acl", "relcl") and self._objects([candidate.head]):
                 return self._objects([candidate.head])[:1], verb
             if candidate.dep not in ("conj", "advcl", "xcomp", "ccomp"):
-                return [], verb
+                return self._noun_before(governor), verb
             candidate = candidate.head
+
+    def _noun_before(self, verb: Word) -> list[Word]:
+        """Returns the object right before a participle."""
+        before = self._words[verb.i - 1] if verb.i and verb.tag in ("VBG", "VBN") else verb
+        return self._objects([before])[:1]
+
+    def _joined_before(self, subject: Word, relation: Word) -> list[Word]:
+        """Returns a subject and the objects joined to it, as far as one relation behind them speaks of all.
+
+        The parse hangs what follows "a man and a woman" on one of them. If anything else is said of one before the
+        last of them, each has a relation of its own ("a man with a hat and a woman with a bag").
+        """
+        first = subject
+        while first.dep == "conj":
+            first = first.head
+        joined = [noun for noun in self._objects([first]) if noun.i < relation.i]
+        if subject not in joined:
+            return [subject]
+        last = max(noun.i for noun in joined)
+        own = any(child.dep in CLAUSES and noun.i < child.i < last for noun in joined for child in noun.children)
+        return [subject] if own else joined
 
     def _add_relations(self, subjects, objects, verb, first: Word, last: Word, preposition: str) -> None:
         """Adds a relation for each subject and object; a full verb before the preposition belongs to its name."""
@@ -299,6 +339,8 @@ class _Builder:
             between = self._words[verb.i + 1 : first.i]
             particles = [word.text for word in between if word.dep == "prt"]
             text, start = " ".join([lemma(verb), *particles, preposition]), verb
+        if len(subjects) == 1:
+            subjects = self._joined_before(subjects[0], start)
         for subject in subjects:
             for object_ in objects:
                 if subject.i != object_.i:

@@ -5,7 +5,13 @@ from crepebench.words import Word
 # Normal form, then other spellings. The article inside any of them is optional.
 MULTIWORD_PREPOSITIONS = {
     "to the left of": ("on the left of", "at the left of", "left of", "to the left side of", "on the left side of"),
-    "to the right of": ("on the right of", "at the right of", "right of", "to the right side of", "on the right side of"),
+    "to the right of": (
+        "on the right of",
+        "at the right of",
+        "right of",
+        "to the right side of",
+        "on the right side of",
+    ),
     "on top of": ("on the top of",),
     "in front of": ("in the front of",),
     "in back of": (),

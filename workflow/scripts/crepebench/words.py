@@ -66,13 +66,19 @@ def mend_tags(words: list[Word]) -> None:
     """Mends tags that cannot be right where the word stands; words of prepositions must be marked before.
 
     - A word where a noun must stand is a noun ("on surfboard", tagged as an adjective).
+    - So is one that has an article ("the railing", tagged as a verb), or is joined to a noun ("a suit and tie").
     - After a preposition that ends in "to" there is no infinitive ("next to train").
     """
     for word in words:
         if word.in_preposition or word.pos not in ("ADJ", "ADV", "VERB") or not word.text.isalpha():
             continue
-        if word.dep in NOUN_PLACES and word.pos != "VERB":
-            if word.text not in NO_NOUNS:
-                word.pos = "NOUN"
-        elif word.tag in ("VB", "VBP") and any(child.text == "to" and child.in_preposition for child in word.children):
+        if word.pos == "VERB":
+            is_noun = (
+                any(child.dep == "det" for child in word.children)
+                or (word.dep == "conj" and word.head.pos in NOUNS and word.tag in ("VB", "VBP") and not word.children)
+                or (word.tag in ("VB", "VBP") and any(c.text == "to" and c.in_preposition for c in word.children))
+            )
+        else:
+            is_noun = word.dep in NOUN_PLACES or (word.dep == "ROOT" and any(c.dep == "det" for c in word.children))
+        if is_noun and word.text not in NO_NOUNS:
             word.pos = "NOUN"
