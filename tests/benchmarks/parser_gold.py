@@ -203,7 +203,7 @@ def _rewriter(rule: dict[str, str]) -> Callable[[str], str | None]:
         pairs = dict(zip(rule["pattern"].split("|"), rule["replacement"].split("|"), strict=True))
         return pairs.get
     pattern = re.compile(rule["pattern"])
-    return lambda text: pattern.sub(rule["replacement"], text, count=1) if pattern.fullmatch(text) else None
+    return lambda text: match.expand(rule["replacement"]) if (match := pattern.fullmatch(text)) else None
 
 
 def score(pairs: Iterable[tuple[Facts, Facts]]) -> dict[str, Score]:

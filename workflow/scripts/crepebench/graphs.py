@@ -11,9 +11,12 @@ import logging
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from crepebench.phrases import (
+    ALL,
     PAPER_RULE,
+    PORTIONS,
     attribute_lemma,
     conjuncts,
     is_attribute,
@@ -29,6 +32,7 @@ from crepebench.words import Word, mend_tags, read_words
 logger = logging.getLogger(__name__)
 
 BATCH_SIZE = 256
+CHUNK_SIZE = 2048
 PROGRESS_STEP = 20_000
 
 OBJECT = "object"
@@ -44,14 +48,17 @@ ARTICLE = "the "
 STOPS = (".", "!", "?")
 NO_ARTICLE_BEFORE = frozenset(
     (
-        "a an the this that these those there here it he she they we i you who what where when his her its their my our "
-        "your some any no each every all both many several few two three four five six seven eight nine ten one another "
-        "is are was were has have in on at of by under above behind near next to from with inside outside between"
+        "a an the this that these those there here it he she they we i you who what where when his her its their my "
+        "our your some any no each every all both many several few one two three four five six seven eight nine ten "
+        "another is are was were has have in on at of by under above behind near next to from with inside outside "
+        "between"
     ).split()
 )
 """First words of a text that no article goes before, or that need none."""
 CLAUSES = ("prep", "acl", "relcl", "amod")
 """Dependencies of what says something of a noun behind it."""
+ALONE = ("nsubj", "nsubjpass", "aux", "auxpass", "punct", "mark", "cc", "advmod")
+"""Dependencies of what may stand beside a participle that describes its subject: "the cheese is melted"."""
 RELATIVES = ("that", "which", "who", "whom")
 
 
@@ -89,9 +96,15 @@ class Compound:
 
 @dataclass
 class Graph:
-    """A caption's scene graph: instances of objects, then of attributes and relations."""
+    """A caption's scene graph: instances of objects, then of attributes and relations.
+
+    Attributes:
+        atoms: the instances, which name each other by their places here.
+        failed: whether the graph is empty because the caption could not be parsed.
+    """
 
     atoms: list[Atom] = field(default_factory=list)
+    failed: bool = False
 
     @property
     def compounds(self) -> list[Compound]:
@@ -123,16 +136,39 @@ def load_parser(model: str):
 def parse_texts(texts: Iterable[str], parser, attributes: str = PAPER_RULE) -> Iterator[Graph]:
     """Parses texts into graphs, in input order.
 
+    A text that makes spaCy or a rule fail gives an empty graph that is marked as failed; failures are logged.
+    Memory does not grow: what spaCy remembers of words is forgotten after every `CHUNK_SIZE` texts.
+
     Args:
         texts: captions; they are parsed in lower case, since the tagger takes capitals for names.
         parser: what `load_parser` returns.
         attributes: `PAPER_RULE` or `ALL`; see `crepebench.phrases.is_attribute`.
     """
-    prepared = map(prepare_text, texts)
-    for n_parsed, (doc, offset) in enumerate(parser.pipe(prepared, batch_size=BATCH_SIZE, as_tuples=True), start=1):
-        yield build_graph(doc, attributes, offset)
-        if n_parsed % PROGRESS_STEP == 0:
-            logger.info("%d texts parsed", n_parsed)
+    n_parsed, n_failed = 0, 0
+    texts = iter(texts)
+    while chunk := list(islice(texts, CHUNK_SIZE)):
+        with parser.memory_zone():
+            graphs = list(_parse_chunk(chunk, parser, attributes))
+        yield from graphs
+        n_parsed += len(graphs)
+        n_failed += sum(graph.failed for graph in graphs)
+        if n_parsed // PROGRESS_STEP > (n_parsed - len(graphs)) // PROGRESS_STEP:
+            logger.info("%d texts parsed, %d failed", n_parsed, n_failed)
+
+
+def _parse_chunk(texts: list[str], parser, attributes: str) -> Iterator[Graph]:
+    """Parses some texts, one by one where they cannot be parsed together."""
+    prepared = [prepare_text(text) for text in texts]
+    try:
+        docs = list(parser.pipe((text for text, _ in prepared), batch_size=BATCH_SIZE))
+    except Exception:  # spaCy's components raise errors of many kinds
+        docs = [None] * len(texts)
+    for text, (ready, offset), doc in zip(texts, prepared, docs, strict=True):
+        try:
+            yield build_graph(doc or parser(ready), attributes, offset)
+        except Exception as error:
+            logger.warning("a text gives an empty graph, since parsing failed: %.200r: %r", text, error)
+            yield Graph(failed=True)
 
 
 def prepare_text(text: str) -> tuple[str, int]:
@@ -162,6 +198,8 @@ def build_graph(doc, attributes: str = PAPER_RULE, offset: int = 0) -> Graph:
     builder = _Builder(doc.text[offset:], words, attributes)
     for noun in builder.nouns:
         builder.add_attributes(noun)
+    for measure in builder.measures:
+        builder.add_measure(measure)
     for span in spans:
         builder.add_span_relation(span)
     for word in words:
@@ -185,7 +223,8 @@ class _Builder:
         self._rule = attributes
         named = list(filter(is_object, words))
         self.nouns = [noun for noun in named if not is_measure(noun)]
-        self._measures = {noun.i for noun in named} - {noun.i for noun in self.nouns}
+        self.measures = [noun for noun in named if is_measure(noun)]
+        self._measures = {measure.i for measure in self.measures}
         self._index = {noun.i: index for index, noun in enumerate(self.nouns)}
         self._atoms = [self._atom(OBJECT, lemma(noun), noun, noun) for noun in self.nouns]
         self._joins: dict[tuple, Atom] = {}
@@ -218,15 +257,29 @@ class _Builder:
                 found += self._predicates(clause)
         for adjective in found:
             for word in conjuncts(adjective):
-                if is_attribute(word, self._rule):
-                    atom = self._atom(ATTRIBUTE, attribute_lemma(word), word, word, object_=self._index[noun.i])
-                    self._joins.setdefault((ATTRIBUTE, word.i, noun.i), atom)
+                before, following = self._words[max(0, word.i - 1)], self._words[min(word.i + 1, len(self._words) - 1)]
+                if is_attribute(word, before, following, self._rule):
+                    self._add_attribute(attribute_lemma(word), word, noun)
+
+    def add_measure(self, measure: Word) -> None:
+        """Adds a portion as an attribute of what it measures, under the rule `ALL`: the pizza is a slice."""
+        if self._rule == ALL and lemma(measure) in PORTIONS:
+            for noun in self._objects([measure]):
+                self._add_attribute(lemma(measure), measure, noun)
+
+    def _add_attribute(self, text: str, word: Word, noun: Word) -> None:
+        atom = self._atom(ATTRIBUTE, text, word, word, object_=self._index[noun.i])
+        self._joins.setdefault((ATTRIBUTE, word.i, noun.i), atom)
 
     def _predicates(self, clause: Word) -> list[Word]:
-        """Returns what a clause with a form of "be" says of its subject."""
-        if is_negated(clause) or lemma(clause) != "be":
+        """Returns what a clause with a form of "be" says of its subject, a lone participle included."""
+        if is_negated(clause):
             return []
-        return [child for child in clause.children if child.dep in ("acomp", "attr")]
+        if lemma(clause) == "be":
+            return [child for child in clause.children if child.dep in ("acomp", "attr")]
+        is_said = any(child.dep in ("aux", "auxpass") and lemma(child) == "be" for child in clause.children)
+        is_alone = all(child.dep in ALONE for child in clause.children)
+        return [clause] if clause.tag in ("VBG", "VBN") and is_said and is_alone else []
 
     def add_span_relation(self, span: list[Word]) -> None:
         """Adds a relation named by a preposition of several words."""
