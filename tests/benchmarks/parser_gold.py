@@ -12,7 +12,7 @@ import csv
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -163,10 +163,10 @@ def read_gold(folder: Path) -> Iterator[GoldRow]:
 
 
 class Mapping:
-    """Rules for the gold's conventions, applied to both sides.
+    """Rules for the gold's conventions, applied to both sides, in the order of the file.
 
-    A rule rewrites one field of facts of a kind: the object, attribute or relation that matches `pattern` wholly;
-    `inverted` also swaps the ends of the relation. Rules are applied in the order of the file.
+    A rule rewrites one field of facts of a kind: the object, attribute or relation that its pattern (a regular
+    expression) matches wholly. "a|b" to "c|d" rewrites a to c and b to d. An `inverted` rule swaps a relation's ends.
     """
 
     def __init__(self, path: Path = MAPPING):
@@ -174,10 +174,7 @@ class Mapping:
             self.rules = list(csv.DictReader(file))
         if len(self.rules) > MOST_RULES:
             raise ValueError(f"{path}: has {len(self.rules)} rules, at most {MOST_RULES} are allowed")
-        self._compiled = [
-            (rule["kind"], re.compile(rule["pattern"]), rule["replacement"], rule["inverted"] == "yes")
-            for rule in self.rules
-        ]
+        self._compiled = [(rule["kind"], _rewriter(rule), rule["inverted"] == "yes") for rule in self.rules]
 
     def apply(self, facts: Facts) -> Facts:
         """Returns the facts as the rules rewrite them."""
@@ -189,16 +186,24 @@ class Mapping:
 
     def _map(self, kind: str, text: str) -> tuple[str, bool]:
         inverted = False
-        for of_kind, pattern, replacement, inverts in self._compiled:
-            if of_kind == kind and pattern.fullmatch(text):
-                text = pattern.sub(replacement, text, count=1)
-                inverted ^= inverts
+        for of_kind, rewrite, inverts in self._compiled:
+            if of_kind == kind and (rewritten := rewrite(text)) is not None:
+                text, inverted = rewritten, inverted ^ inverts
         return text, inverted
 
     def _map_relation(self, subject: str, relation: str, object_: str) -> tuple[str, str, str]:
         relation, inverted = self._map(RELATION, relation)
         ends = self._map(OBJECT, subject)[0], self._map(OBJECT, object_)[0]
         return (ends[1], relation, ends[0]) if inverted else (ends[0], relation, ends[1])
+
+
+def _rewriter(rule: dict[str, str]) -> Callable[[str], str | None]:
+    """Returns a function that gives the text that a rule makes of another, None where it does not match."""
+    if "|" in rule["replacement"]:
+        pairs = dict(zip(rule["pattern"].split("|"), rule["replacement"].split("|"), strict=True))
+        return pairs.get
+    pattern = re.compile(rule["pattern"])
+    return lambda text: match.expand(rule["replacement"]) if (match := pattern.fullmatch(text)) else None
 
 
 def score(pairs: Iterable[tuple[Facts, Facts]]) -> dict[str, Score]:

@@ -1,61 +1,119 @@
-"""Tell from spaCy's tags and dependencies which tokens are objects, and what belongs to them."""
+"""Tell from tags and dependencies which words are objects and attributes, and what belongs to them."""
 
 from crepebench.lemmas import lemmatise
+from crepebench.words import NOUNS, Word
 
-COLOURS = frozenset("red orange yellow green blue purple pink brown black white gray grey".split())
-"""Basic colour terms: adjectives before a noun, whatever the tagger makes of "white house" or "orange key"."""
+PAPER_RULE, ALL = "adjectives", "all"
+"""Which words are attributes: spaCy's adjectives (paper, section A.2), or participles, materials and numbers, too."""
+
+MODIFIERS = ("amod", "compound", "nmod", "nummod")
+
+COLOURS = frozenset(
+    (
+        "red orange yellow green blue purple pink brown black white gray grey tan silver beige maroon teal turquoise"
+    ).split()
+)
+"""Colour terms: adjectives before a noun, whatever the tagger makes of "white house" or "orange key"."""
+SHADES = frozenset("dark light bright pale deep".split())
+"""Words that describe a colour and not the object, where they stand right before one."""
+
+FIXED = frozenset({("hot", "dog"), ("polar", "bear"), ("remote", "control"), ("wet", "suit"), ("high", "chair")})
+"""Adjectives that make another kind of thing with their noun: a hot dog need not be hot."""
+
+MEASURES = frozenset(
+    (
+        "alot array assortment bale batch bit bunch bundle chunk clump cluster collection couple crowd flock gang "
+        "group half herd kind lot number pair part patch piece pile portion roll row series set slice sort stack tuft "
+        "type variety"
+    ).split()
+)
+"""Nouns that only measure or group what stands behind their "of"."""
+PORTIONS = frozenset("group part patch piece slice".split())
+"""Measures that say what the objects are like: attributes under the rule `ALL`."""
+
+QUANTITIES = frozenset(
+    ("one many several few fewer much more most other various such same own enough next left right front").split()
+)
+"""Words that say how many, or which, and nothing of what the object is like."""
+
+MATERIALS = frozenset(
+    (
+        "adult aluminum baby bamboo brass brick bronze cardboard cement ceramic chocolate chrome clay cloth concrete "
+        "copper cotton denim dirt fabric fur glass gold granite gravel iron lace leather linen marble metal mesh pine "
+        "plaid plastic porcelain rock rubber satin silk steel stone straw suede tin toy velvet vinyl wicker wood wool"
+    ).split()
+)
+"""Nouns that say what the noun after them is made of, or its pattern or age; attributes under the rule `ALL`."""
 
 
-def is_object(token, in_span: set[int]) -> bool:
-    """Says whether a token is the head of a noun phrase that names an object."""
-    if token.pos_ not in ("NOUN", "PROPN") or not any(char.isalpha() for char in token.text):
+def is_object(word: Word) -> bool:
+    """Says whether a word is the head of a noun phrase that names an object."""
+    if word.pos not in NOUNS or word.in_preposition or not any(map(str.isalpha, word.text)):
         return False
-    if any(child.lower_ == "no" for child in token.children):
+    if any(child.text == "no" for child in word.children):
         return False  # "no cars": what is said to be absent is no object
-    if token.text in COLOURS and token.i + 1 < len(token.doc) and token.nbor().pos_ in ("NOUN", "PROPN", "ADJ"):
-        return False
-    if token.dep_ in ("compound", "nmod") and token.head.pos_ in ("NOUN", "PROPN") and token.head.i not in in_span:
-        return token.head.i < token.i  # a compound's modifier stands before its head
+    if word.dep in ("compound", "nmod") and word.head.pos in NOUNS and not word.head.in_preposition:
+        return word.head.i < word.i  # a compound's modifier stands before its head
     return True
 
 
-def modifiers(token) -> list:
-    """Returns the adjectives before a noun, also those that hang on its modifier nouns or on each other."""
+def is_measure(word: Word) -> bool:
+    """Says whether an object's noun only measures or groups the nouns behind its "of"."""
+    return lemma(word) in MEASURES and any(child.text == "of" for child in word.children)
+
+
+def modifiers(word: Word) -> list[Word]:
+    """Returns the words before a noun that may describe it, also those that hang on its modifiers or on each other."""
     found = []
-    for child in token.children:
-        if child.dep_ == "amod" or _is_stray_adjective(child):
+    for child in word.children:
+        if child.i < word.i and (child.dep in MODIFIERS or (child.dep == "advmod" and child.pos == "ADJ")):
             found += [child, *modifiers(child)]
-        elif child.dep_ in ("compound", "nmod") and child.i < token.i:
-            found += modifiers(child)
     return found
 
 
-def _is_stray_adjective(token) -> bool:
-    """Says whether an adjective or colour stands before its noun under another label than amod."""
-    is_adjective = token.pos_ == "ADJ" or token.text in COLOURS
-    return is_adjective and token.dep_ in ("compound", "nmod", "advmod", "nummod") and token.i < token.head.i
+def is_attribute(word: Word, before: Word, following: Word, rule: str) -> bool:
+    """Says whether a word that may describe a noun is an attribute.
+
+    Args:
+        word: a modifier, or what a copula says of the noun.
+        before: the word before it.
+        following: the word behind it.
+        rule: `PAPER_RULE` or `ALL`.
+    """
+    if word.text in QUANTITIES or word.in_preposition or not word.text.replace("-", "").isalpha():
+        return False
+    if word.text in SHADES and (following.text in COLOURS or following.text.startswith("colo")):
+        return False
+    if (word.text, lemma(following)) in FIXED:
+        return False
+    if word.text in COLOURS or word.pos == "ADJ":
+        return True
+    if rule == PAPER_RULE:
+        return False
+    if word.tag == "VBG":
+        return before.pos not in NOUNS  # "man eating pizza" may be parsed like "sliding door"
+    return word.tag == "VBN" or word.pos == "NUM" or (word.pos in NOUNS and word.text in MATERIALS)
 
 
-def is_negated(token) -> bool:
+def attribute_lemma(word: Word) -> str:
+    """Returns the normal form of an attribute: adjectives as lemmas, all others as they stand."""
+    return lemmatise(word.text, "ADJ") if word.pos == "ADJ" else word.text
+
+
+def is_negated(word: Word) -> bool:
     """Says whether "not" or "never" belongs to a verb or preposition."""
-    return any(child.dep_ == "neg" for child in token.children)
+    return any(child.dep == "neg" for child in word.children)
 
 
-def conjuncts(token) -> list:
-    """Returns a token and the ones joined to it by "and" or commas."""
-    found = [token]
-    for child in token.children:
-        if child.dep_ == "conj":
+def conjuncts(word: Word) -> list[Word]:
+    """Returns a word and the ones joined to it by "and" or commas."""
+    found = [word]
+    for child in word.children:
+        if child.dep == "conj":
             found += conjuncts(child)
     return found
 
 
-def objects_of(preposition, index: dict[int, int]) -> list:
-    """Returns the object nouns of a preposition, those joined by "and" included."""
-    nouns = [noun for child in preposition.children if child.dep_ == "pobj" for noun in conjuncts(child)]
-    return [noun for noun in nouns if noun.i in index]
-
-
-def lemma(token) -> str:
-    """Returns the lemma of a noun, adjective or verb token."""
-    return lemmatise(token.lower_, "NOUN" if token.pos_ == "PROPN" else token.pos_)
+def lemma(word: Word) -> str:
+    """Returns the lemma of a noun, adjective or verb."""
+    return lemmatise(word.text, "NOUN" if word.pos == "PROPN" else word.pos)
