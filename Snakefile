@@ -11,6 +11,7 @@ report: "workflow/report/workflow.rst"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/sources.smk"
+include: "workflow/rules/waves.smk"
 include: "workflow/rules/plan.smk"
 include: "workflow/rules/wordnet.smk"
 include: "workflow/rules/icons.smk"
@@ -18,12 +19,16 @@ include: "workflow/rules/downloads.smk"
 include: "workflow/rules/visual_genome.smk"
 include: "workflow/rules/regions.smk"
 include: "workflow/rules/graphs.smk"
+include: "workflow/rules/corpora.smk"
 include: "workflow/rules/vocabularies.smk"
+include: "workflow/rules/candidates.smk"
 include: "workflow/rules/splits.smk"
 include: "workflow/rules/retrieval_sets.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/scores.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/parser_quality.smk"
+include: "workflow/rules/thinning.smk"
 include: "workflow/rules/plots.smk"
 include: "workflow/rules/run_record.smk"
 
@@ -34,4 +39,5 @@ rule all:
     input:
         expand("results/tables/{table}.md", table=TABLES),
         PLOTS,
+        expand("results/corpora/{corpus}.json", corpus=config["corpora"]["use"]),
         "results/run.json",

@@ -112,7 +112,7 @@ def merged_with_default(*overlays: str) -> dict:
 
 
 def test_manual_has_its_worked_examples():
-    assert len(read_worked_examples()) == MANUAL.read_text(encoding="utf-8").count("```yaml\n") == 5
+    assert len(read_worked_examples()) == MANUAL.read_text(encoding="utf-8").count("```yaml\n") == 7
 
 
 @pytest.mark.parametrize("title", read_worked_examples())

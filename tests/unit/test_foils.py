@@ -16,7 +16,8 @@ from crepebench.foils import (
     normal_text,
     read_word_tables,
 )
-from crepebench.graphs import graph_row, parse_texts
+from crepebench.graphs import parse_texts
+from crepebench.region_parsing import graph_row
 
 NOUNS = (
     "bottle jar bucket cup glass bowl box basket house church hotel taxi car vehicle truck couch sofa chair table bed "

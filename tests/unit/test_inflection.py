@@ -1,6 +1,5 @@
 import pytest
 
-from crepebench.graphs import MULTIWORD_PREPOSITIONS
 from crepebench.inflection import (
     article_for,
     inflect,
@@ -13,6 +12,7 @@ from crepebench.inflection import (
     verb_tag,
 )
 from crepebench.lemmas import PLURALIA_TANTUM, lemmatise
+from crepebench.prepositions import MULTIWORD_PREPOSITIONS
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_cost_table_knows_every_rule_that_a_run_may_need(repository, world):
     }
     units = ("image", "caption", "caption_epoch", "model_image", "weighted_model_image")
     only_in_the_other_world = {
-        "icons": {"download_visual_genome_file", "validate_visual_genome_files"},
+        "icons": {"validate_visual_genome_files"},
         "visual_genome": {"build_icons_visual_genome"},
     }
     needless = {"plan", "prune_stores"} | only_in_the_other_world[world]

@@ -17,9 +17,11 @@ from crepebench.plots import (
     plot_contact_sheet,
     plot_systematicity,
     plot_systematicity_gap,
+    plot_thinned_gap,
 )
 from crepebench.schema import IMAGES, RETRIEVAL_SETS, write_table
 from crepebench.tables import GAP_COLUMNS, SYSTEMATICITY_COLUMNS, write_csv
+from crepebench.thinning import COLUMNS as THINNED_COLUMNS
 
 
 def table_row(corpus="cc12m", model="mini", foil_type="atom", split="SC", recall=50.0):
@@ -37,7 +39,7 @@ def plot(folder, name, rows):
 
 def gap_row(corpus="cc12m", model="mini", foil_type="atom", gap=-5.0, low=-8.0, high=-1.0):
     key = {"protocol": "paper", "training_corpus": corpus, "model": model, "foil_type": foil_type}
-    return {**key, "seen": 50.0, "unseen": 50.0 + gap, "gap": gap, "gap_low": low, "gap_high": high}
+    return {**key, "seen": 50.0, "unseen": 50.0 + gap, "gap": gap, "gap_low": low, "gap_high": high, "corpus_id": ""}
 
 
 def plot_gap(folder, name, rows):
@@ -350,3 +352,27 @@ def test_sheet_without_any_set_is_drawn(sheet):
 def test_dollar_signs_are_no_mathematics(sheet):
     sheet.draw("1.png", [set_row(1, caption="a $5 jar for $\\frac{1$")])
     assert (sheet.folder / "1.png").stat().st_size > 1000
+
+
+def test_thinned_gaps_are_a_line_for_each_model_over_recall(tmp_path, figures):
+    rows = [
+        {**gap_row(model=model, foil_type=foil_type, gap=-recall / 10), "recall": recall, "n_seen": 1, "n_unseen": 1}
+        for foil_type in ("atom", "comp")
+        for recall in (100.0, 40.0)
+        for model in ("mini", "other")
+    ]
+    write_csv(str(tmp_path / "table.csv"), THINNED_COLUMNS, rows)
+    plot_thinned_gap(str(tmp_path / "table.csv"), str(tmp_path / "gap.png"))
+    (figure,) = figures
+    assert [ax.get_title() for ax in figure.axes] == ["atom", "comp"]
+    for ax in figure.axes:
+        lines = [bars[0] for bars in ax.containers]
+        assert [list(line.get_ydata()) for line in lines] == [[-10.0, -4.0]] * 2
+        assert np.allclose(np.mean([line.get_xdata() for line in lines], axis=0), [100, 40])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["mini (cc12m)", "other (cc12m)"]
+
+
+def test_no_thinned_gap_is_said_in_the_picture(tmp_path):
+    write_csv(str(tmp_path / "table.csv"), THINNED_COLUMNS, [])
+    plot_thinned_gap(str(tmp_path / "table.csv"), str(tmp_path / "gap.png"))
+    assert pixels(tmp_path / "gap.png").shape == (180, 960, 3)

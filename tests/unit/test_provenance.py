@@ -339,7 +339,7 @@ def digests(scripts):
             ('("foils", pa.list_(FOIL)),', '("foils", pa.list_(FOIL)), ("note", pa.string()),'),
             {
                 *("build_retrieval_sets", "extract_features", "score_retrieval_sets", "plot_contact_sheet"),
-                *("tabulate_icons_control", "tabulate_systematicity"),
+                *("tabulate_icons_control", "tabulate_systematicity", "tabulate_thinned_gap"),
             },
         ),
         (
@@ -364,10 +364,14 @@ def digests(scripts):
         (
             "retrieval_sets.py",
             ('FOIL_TYPES = ("atom", ', 'FOIL_TYPES = ("atom", "swap", '),
-            {"build_retrieval_sets", "tabulate_icons_control", "tabulate_systematicity"},
+            {"build_retrieval_sets", "tabulate_icons_control", "tabulate_systematicity", "tabulate_thinned_gap"},
         ),
-        ("graphs.py", ("def filter_graphs(", "def filter_graphs(*, "), {"filter_graphs"}),
-        ("graphs.py", ("def build_graph(", "def build_graph(*, "), {"parse_corpus", "parse_regions"}),
+        ("region_parsing.py", ("def filter_graphs(", "def filter_graphs(*, "), {"filter_graphs"}),
+        (
+            "graphs.py",
+            ("def build_graph(", "def build_graph(*, "),
+            {"build_parser_review", "parse_corpus", "parse_regions", "tabulate_parser_quality"},
+        ),
         ("settings.py", ("def check_names(", "def check_names(*, "), set()),
         ("provenance.py", ("def code_digest(", "def code_digest(*, "), {"write_run_record"}),
     ],

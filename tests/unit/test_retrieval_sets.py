@@ -4,7 +4,8 @@ import json
 import pytest
 
 from crepebench.foils import Foil
-from crepebench.graphs import filter_graphs, graph_row, parse_texts
+from crepebench.graphs import parse_texts
+from crepebench.region_parsing import filter_graphs, graph_row
 from crepebench.retrieval_sets import (
     build_retrieval_sets,
     collect_facts,

@@ -155,7 +155,7 @@ def test_corpus_from_files_must_name_its_files(schema, config):
 
 
 def test_definition_is_found_by_name(config):
-    assert read_definition(config, "corpora", "mini_yfcc15m")["format"] == "yfcc15m"
+    assert read_definition(config, "corpora", "mini_yfcc15m")["format"] == "yfcc_extract"
 
 
 @pytest.mark.parametrize("block", ["corpora", "models"])

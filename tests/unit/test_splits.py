@@ -3,10 +3,11 @@ from collections import Counter
 
 import pytest
 
-from crepebench.graphs import graph_row, parse_texts
+from crepebench.graphs import parse_texts
+from crepebench.region_parsing import graph_row
 from crepebench.schema import GRAPHS, SPLITS, VOCABULARY, read_table, write_table
-from crepebench.splits import decide_split, write_splits
-from crepebench.vocabularies import vocabulary_keys, vocabulary_rows
+from crepebench.splits import decide_split, sort_keys, write_splits
+from crepebench.vocabularies import NOT_FOUND, atom_key, vocabulary_keys, vocabulary_rows
 
 CORPUS = ["a red jar above a box", "a blue box", "a key below a jar"]
 
@@ -40,6 +41,34 @@ def test_unseen_atom_outweighs_an_unseen_compound(parser, seen):
     assert decide_split(row["atoms"], row["compounds"], seen)[0] == "UA"
 
 
+@pytest.mark.parametrize(
+    ("text", "not_found", "split"),
+    [
+        ("a blue jar", [("attribute_object", "", "", "jar", "blue")], "undecided"),
+        ("a lamp on a jar", [atom_key("object", "lamp")], "UA"),  # "on" is unseen, whatever the lamp is
+        ("a red lamp", [atom_key("object", "lamp")], "undecided"),
+        ("a blue jar above a box", [("attribute_object", "", "", "jar", "blue")], "undecided"),
+        ("a blue jar below a box", [("attribute_object", "", "", "jar", "blue")], "UC"),  # jar below box is unseen
+        ("a red jar", [("attribute_object", "", "", "jar", "blue")], "SC"),
+    ],
+)
+def test_region_is_undecided_if_its_split_depends_on_what_a_sample_did_not_find(parser, seen, text, not_found, split):
+    (graph,) = parse_texts([text], parser)
+    row = graph_row({"region_id": 1, "image_id": 1}, graph)
+    assert decide_split(row["atoms"], row["compounds"], seen, set(not_found))[0] == split
+
+
+def test_what_a_sample_did_not_find_counts_as_unseen_only_if_the_config_says_so():
+    jar, box, lamp = (atom_key("object", text) for text in ("jar", "box", "lamp"))
+    entries = {
+        jar: {"count": 2, "state": "reached"},
+        box: {"count": 1, "state": NOT_FOUND},
+        lamp: {"count": 0, "state": "counted"},
+    }
+    assert sort_keys(entries, 2, "leave_out") == ({jar}, {box})
+    assert sort_keys(entries, 2, "unseen") == ({jar}, set())
+
+
 @pytest.mark.parametrize(("min_count", "splits"), [(1, ["SC", "SC", "UA"]), (2, ["UC", "UA", "UA"])])
 def test_splits_are_written_and_counted(tmp_path, parser, min_count, splits):
     parsed = parse_texts([*CORPUS, "a red key", "jars"], parser)
@@ -48,8 +77,10 @@ def test_splits_are_written_and_counted(tmp_path, parser, min_count, splits):
     graphs = parse_texts(["a red jar", "a blue box", "a lamp on a jar"], parser)
     rows = [graph_row({"region_id": 10 - i, "image_id": 1}, graph) for i, graph in enumerate(graphs)]
     write_table(paths[0], GRAPHS, rows)
-    write_table(paths[1], VOCABULARY, vocabulary_rows(vocabulary, 5))
-    write_splits(*paths, str(tmp_path / "accounting.csv"), "cc12m", f'{{"min_count": {min_count}}}')
+    write_table(paths[1], VOCABULARY, vocabulary_rows(vocabulary, 5, "cc12m:1"))
+    (tmp_path / "c.json").write_text('{"corpus_id": "cc12m:1"}')
+    cfg = f'{{"min_count": {min_count}, "undecided": "leave_out"}}'
+    write_splits(*paths[:2], str(tmp_path / "c.json"), paths[2], str(tmp_path / "accounting.csv"), "cc12m", cfg)
     table = read_table(paths[2], SPLITS)
     assert table.schema.equals(SPLITS)
     assert table["region_id"].to_pylist() == [10, 9, 8]

@@ -6,6 +6,7 @@ import pytest
 
 from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
 from crepebench.pages import html_table, numeric_columns
+from crepebench.parser_quality import COLUMNS as QUALITY_COLUMNS
 from crepebench.table_formats import (
     Explanation,
     explain_columns,
@@ -16,6 +17,7 @@ from crepebench.table_formats import (
     write_table_formats,
 )
 from crepebench.tables import BY_KIND_COLUMNS, GAP_COLUMNS, GAP_SEEDS_COLUMNS, SYSTEMATICITY_COLUMNS
+from crepebench.thinning import COLUMNS as THINNED_COLUMNS
 from icons_world.control import COLUMNS as CONTROL_COLUMNS
 
 TABLES = {
@@ -23,6 +25,8 @@ TABLES = {
     "systematicity_gap": GAP_COLUMNS,
     "systematicity_gap_seeds": GAP_SEEDS_COLUMNS,
     "systematicity_by_kind": BY_KIND_COLUMNS,
+    "systematicity_gap_by_recall": THINNED_COLUMNS,
+    "parser_quality": QUALITY_COLUMNS,
     "icons_control": CONTROL_COLUMNS,
     "accounting": ACCOUNTING_COLUMNS,
 }

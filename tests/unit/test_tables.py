@@ -157,7 +157,12 @@ def test_pairwise_accuracy_equals_a_naive_one():
 )
 def test_marks_say_what_to_beware_of(low, corpus, seen_images, marks):
     row = {"recall_at_1_low": low, "random_recall_at_1": 20.0}
-    assert marks_of(row, {"training_data": ["cc12m"], "seen_images": seen_images}, corpus) == marks
+    assert marks_of(row, {"training_data": ["cc12m"], "seen_images": seen_images}, corpus, False) == marks
+
+
+def test_splits_from_a_sample_are_marked():
+    row = {"recall_at_1_low": 30.0, "random_recall_at_1": 20.0}
+    assert marks_of(row, {"training_data": ["cc12m"], "seen_images": []}, "cc12m", True) == "undecided_left_out"
 
 
 def test_seed_of_a_cell_depends_on_its_names_and_their_borders():
@@ -226,8 +231,12 @@ class Run:
             write_table(self.path(f"{model}.parquet"), SCORES, rows[::-1])
         for corpus in ("a", "b"):
             names = ["SC", "UC", "UA"] if corpus == "a" else ["UC", "SC", "SC"]
-            rows = [{"region_id": i, "split": names[i // 8], "decided_by": ""} for i in range(24)]
-            write_table(self.path(f"split-{corpus}.parquet"), SPLITS, rows)
+            self.write_splits(corpus, [names[i // 8] for i in range(24)])
+
+    def write_splits(self, corpus, splits):
+        others = {"decided_by": "", "corpus_id": f"{corpus}:1"}
+        rows = [{"region_id": i, "split": split, **others} for i, split in enumerate(splits)]
+        write_table(self.path(f"split-{corpus}.parquet"), SPLITS, rows)
 
     def tabulate(self, cross_corpus=False, out=""):
         names = [f"{out}{name}.csv" for name in ("main", "gap", "seeds", "kind")]
@@ -293,6 +302,21 @@ def test_cross_corpus_adds_the_other_pairs_and_marks_them(run):
     assert pairs == {("a", "mini", False), ("a", "other", True), ("b", "mini", True), ("b", "other", False)}
 
 
+def test_every_row_names_the_files_of_its_corpus(run):
+    for table in run.tabulate():
+        assert {(row["training_corpus"], row["corpus_id"]) for row in table} == {("a", "a:1"), ("b", "b:1")}
+
+
+def test_regions_that_a_sample_could_not_sort_are_in_no_cell_and_the_others_are_marked(run):
+    run.write_splits("a", ["SC"] * 8 + ["UC"] * 8 + ["undecided"] * 8)
+    main, *_ = run.tabulate()
+    run.write()
+    of_a = [row for row in main if row["training_corpus"] == "a"]
+    assert {row["split"] for row in of_a} == {"SC", "UC"}
+    assert all("undecided_left_out" in row["marks"] for row in of_a)
+    assert not any("undecided_left_out" in row["marks"] for row in main if row["training_corpus"] == "b")
+
+
 def test_cell_holds_the_recall_of_its_own_queries(run):
     main, gap, *_ = run.tabulate()
     cell = {(row["training_corpus"], row["foil_type"], row["split"]): row for row in main}
@@ -305,7 +329,7 @@ def test_cell_holds_the_recall_of_its_own_queries(run):
 
 
 def test_gaps_of_several_seeds_become_mean_and_range():
-    key = {"protocol": "paper", "training_corpus": "a", "foil_type": "atom"}
+    key = {"protocol": "paper", "training_corpus": "a", "foil_type": "atom", "corpus_id": "a:1"}
     found = [(30.0, 20.0), (40.0, 34.0), (50.0, 42.0)]
     gaps = [
         {**key, "model": f"mini_seed{i}", "seen": seen, "unseen": unseen, "gap": unseen - seen}

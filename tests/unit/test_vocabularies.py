@@ -1,25 +1,38 @@
 import csv
 from collections import Counter
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from crepebench import vocabularies
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.corpora import CorpusRow
 from crepebench.graphs import parse_texts
 from crepebench.schema import VOCABULARY, read_table, write_table
 from crepebench.vocabularies import (
+    KEY_FIELDS,
     atom_key,
-    count_captions,
+    count_keys,
     merge_vocabularies,
     parse_corpus,
-    read_seen,
+    read_entries,
     vocabulary_keys,
     vocabulary_rows,
 )
 
-CFG = '{"format": "cc12m", "spacy_model": "any"}'
+CFG = '{"definition": {"format": "cc12m"}, "spacy_model": "any", "attributes": "adjectives"}'
 JAR, BOX, RED = (atom_key(*atom) for atom in (("object", "jar"), ("object", "box"), ("attribute", "red")))
 RED_JAR = ("attribute_object", "", "", "jar", "red")
+
+
+def batch_of(weights):
+    return pa.array(list(weights), pa.large_string()), np.array(list(weights.values()))
+
+
+@pytest.fixture
+def record(tmp_path):
+    (tmp_path / "c.json").write_text('{"corpus_id": "cc12m:1"}')
+    return str(tmp_path / "c.json")
 
 
 @pytest.fixture
@@ -29,7 +42,7 @@ def fast_parser(parser, monkeypatch):
 
 
 def write_shard(path, counts, n_parsed):
-    write_table(str(path), VOCABULARY, vocabulary_rows(Counter(counts), n_parsed))
+    write_table(str(path), VOCABULARY, vocabulary_rows(Counter(counts), n_parsed, "cc12m:1"))
     return str(path)
 
 
@@ -71,18 +84,19 @@ def test_keys_hold_atoms_and_compounds_once(parser):
     assert ("object_relation_object", "jar", "above", "box", "") in keys
 
 
-def test_word_that_stands_twice_in_a_caption_counts_once(parser):
-    rows = [CorpusRow("", text, "") for text in ("a red jar and a red jar", "a red jar", "a jar")]
-    vocabulary, _ = count_captions(rows, parser)
-    assert (vocabulary[JAR], vocabulary[RED], vocabulary[RED_JAR]) == (3, 2, 2)
+def test_word_that_stands_twice_in_a_caption_counts_once_and_a_repeated_caption_each_time(parser):
+    batches = [batch_of({"a red jar and a red jar": 1, "a red jar": 4}), batch_of({"a jar": 1})]
+    (vocabulary,) = count_keys(batches, parser, "adjectives")
+    assert (vocabulary[JAR], vocabulary[RED], vocabulary[RED_JAR]) == (6, 5, 5)
 
 
-def test_unusable_rows_are_counted_by_reason_and_not_parsed(parser):
-    rows = [CorpusRow("", "a red jar", ""), CorpusRow("", "", "text_empty"), CorpusRow("", "a box", "columns_wrong")]
-    vocabulary, accounting = count_captions(rows, parser)
-    assert accounting == {READ: 3, KEPT: 1, "text_empty": 1, "columns_wrong": 1}
-    assert BOX not in vocabulary
-    assert JAR in vocabulary
+def test_a_large_vocabulary_is_counted_in_runs(parser, monkeypatch):
+    monkeypatch.setattr(vocabularies, "MAX_KEYS", 3)
+    batches = [batch_of({"a red jar": 1, "a red box": 2, "a jar": 3})]
+    runs = list(count_keys(batches, parser, "adjectives"))
+    assert len(runs) == 3
+    assert sum(runs, Counter()) == next(count_keys(batches, parser, "adjectives")) + runs[1] + runs[2]
+    assert sum(runs, Counter())[JAR] == 4
 
 
 def test_counts_of_shards_are_added_up(tmp_path):
@@ -104,15 +118,15 @@ def test_counts_go_beyond_32_bits(tmp_path):
     assert table["n_parsed"].to_pylist() == [2**32]
 
 
-def test_shard_without_rows_adds_nothing(tmp_path, fast_parser):
+def test_shard_without_rows_adds_nothing(tmp_path, fast_parser, record):
     (tmp_path / "corpus.tsv").write_text("u\ta red jar\nu\t\n")
     paths = [str(tmp_path / f"shard-{shard}.parquet") for shard in range(2)]
     accounting = [str(tmp_path / f"{shard}.csv") for shard in range(2)]
     for shard, path in enumerate(paths):
-        parse_corpus([str(tmp_path / "corpus.tsv")], "cc12m", path, accounting[shard], shard, 2, CFG)
+        parse_corpus([str(tmp_path / "corpus.tsv")], record, "cc12m", path, accounting[shard], shard, 2, CFG)
     assert read_table(paths[1], VOCABULARY).num_rows == 0
     with open(accounting[1], newline="") as file:
-        assert {row["reason"]: row["count"] for row in csv.DictReader(file)} == {READ: "0", KEPT: "0"}
+        assert {row["count"] for row in csv.DictReader(file)} == {"0"}
     merge_vocabularies(paths, accounting, str(tmp_path / "merged.parquet"))
     assert read_table(str(tmp_path / "merged.parquet"), VOCABULARY).equals(read_table(paths[0], VOCABULARY))
 
@@ -122,33 +136,48 @@ def test_captions_without_any_atom_are_parsed_captions_too(tmp_path):
     assert table["n_parsed"].to_pylist() == [7]
 
 
-def test_corpus_without_a_usable_caption_is_refused(tmp_path, fast_parser):
+def test_corpus_without_a_usable_caption_is_refused(tmp_path, fast_parser, record):
     (tmp_path / "corpus.tsv").write_text("u\t\nu\nu\t  \n")
     shard = str(tmp_path / "shard.parquet")
-    parse_corpus([str(tmp_path / "corpus.tsv")], "cc12m", shard, str(tmp_path / "a.csv"), 0, 1, CFG)
+    parse_corpus([str(tmp_path / "corpus.tsv")], record, "cc12m", shard, str(tmp_path / "a.csv"), 0, 1, CFG)
     with pytest.raises(ValueError, match=r"merged\.parquet: the corpus holds no usable caption; see its accounting"):
         merge_vocabularies([shard], [str(tmp_path / "a.csv")], str(tmp_path / "merged.parquet"))
     assert not (tmp_path / "merged.parquet").exists()
 
 
 @pytest.mark.parametrize("n_shards", [1, 2, 3])
-def test_number_of_shards_does_not_change_the_vocabulary(tmp_path, fast_parser, monkeypatch, n_shards):
-    monkeypatch.setattr("crepebench.corpora.BLOCK_ROWS", 2)
+def test_number_of_shards_does_not_change_the_vocabulary(tmp_path, fast_parser, monkeypatch, record, n_shards):
+    monkeypatch.setattr("crepebench.line_files.BLOCK_BYTES", 20)
     texts = ["a red jar", "a jar", "a red box above a jar", "", "a blue jar", "boxes", "a red jar"]
     (tmp_path / "corpus.tsv").write_text("".join(f"u\t{text}\n" for text in texts))
     paths = [str(tmp_path / f"shard-{shard}.parquet") for shard in range(n_shards)]
     accounting = [str(tmp_path / f"shard-{shard}.csv") for shard in range(n_shards)]
     for shard, path in enumerate(paths):
-        parse_corpus([str(tmp_path / "corpus.tsv")], "c", path, accounting[shard], shard, n_shards, CFG)
+        parse_corpus([str(tmp_path / "corpus.tsv")], record, "c", path, accounting[shard], shard, n_shards, CFG)
     merge_vocabularies(paths, accounting, str(tmp_path / "merged.parquet"))
     rows = read_table(str(tmp_path / "merged.parquet"), VOCABULARY).to_pylist()
     naive = Counter(key for graph in parse_texts(filter(None, texts), fast_parser) for key in vocabulary_keys(graph))
-    fields = ("kind", "subject", "relation", "object", "attribute")
-    assert {tuple(row[field] for field in fields): row["count"] for row in rows} == naive
+    assert {tuple(row[field] for field in KEY_FIELDS): row["count"] for row in rows} == naive
     assert {row["n_parsed"] for row in rows} == {6}
 
 
-@pytest.mark.parametrize(("min_count", "seen"), [(1, {JAR, BOX, RED}), (2, {JAR, RED}), (3, {JAR}), (4, set())])
-def test_seen_is_what_occurs_often_enough(tmp_path, min_count, seen):
-    path = write_shard(tmp_path / "v.parquet", {JAR: 3, RED: 2, BOX: 1}, 5)
-    assert read_seen(path, min_count) == seen
+def test_repeated_captions_are_parsed_once_and_accounted_for(tmp_path, fast_parser, record):
+    (tmp_path / "corpus.tsv").write_text("u\ta red jar\nu\tA red JAR\nu\ta jar\nu\t\n")
+    paths = [str(tmp_path / name) for name in ("corpus.tsv", "shard.parquet", "a.csv")]
+    parse_corpus([paths[0]], record, "c", paths[1], paths[2], 0, 1, CFG)
+    rows = {row["object"] + row["attribute"]: row for row in read_table(paths[1], VOCABULARY).to_pylist()}
+    assert {name: row["count"] for name, row in rows.items()} == {"jar": 3, "red": 2, "jarred": 2}
+    assert rows["jar"]["corpus_id"] == "cc12m:1"
+    with open(paths[2], newline="") as file:
+        found = {(row["unit"], row["reason"]): int(row["count"]) for row in csv.DictReader(file)}
+    assert found == {
+        **{("caption", "read"): 4, ("caption", "text_empty"): 1, ("caption", "kept"): 3},
+        **{("parsed_caption", "read"): 3, ("parsed_caption", "repeated"): 1, ("parsed_caption", "kept"): 2},
+    }
+
+
+def test_entries_are_read_by_key_and_no_others(tmp_path):
+    path = write_shard(tmp_path / "v.parquet", {JAR: 3, RED: 2, RED_JAR: 1}, 5)
+    entries = read_entries(path, [JAR, BOX, RED_JAR])
+    assert {key: row["count"] for key, row in entries.items()} == {JAR: 3, RED_JAR: 1}
+    assert read_entries(path, []) == {}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import yaml
 
-from crepebench.corpora import list_files, read_rows
+from crepebench.corpora import list_files, read_batches
 from crepebench.graphs import parse_texts
 from crepebench.regions import canonical_caption
 from crepebench.retrieval_sets import normal_relation
@@ -52,7 +52,7 @@ def seen(world, held_out, config, corpus, parser, tmp_path_factory):
     captions = [row.caption for row in draw_corpus_rows(world, scenes, corpus, icons["seed"])]
     folder = tmp_path_factory.mktemp("captions")
     write_captions(format_, corpus, captions, folder, np.random.default_rng([icons["seed"], *corpus.encode(), 2]))
-    vocabulary, _ = count_captions(read_rows(list_files([str(folder)]), format_), parser)
+    vocabulary, _ = count_captions(read_batches(list_files([str(folder)]), {"format": format_}), parser)
     return {key for key, count in vocabulary.items() if count >= config["splits"]["min_count"]}
 
 

@@ -23,6 +23,11 @@ nothing runs. A stage also runs again where only its input is made anew. Feature
 store holds is not encoded again.
 
 """
+CANDIDATE_RULES = {
+    *("build_test_keys", "build_first_wave", "parse_candidates", "build_next_wave", "build_candidate_counts"),
+    *("build_draws", "build_candidate_vocabulary"),
+}
+"""Rules of the stage of vocabularies that run in other modes than the default."""
 STAGES = {
     "WordNet": ["build_wordnet"],
     "icons: images": ["build_icons_visual_genome"],
@@ -31,11 +36,12 @@ STAGES = {
     "Visual Genome": ["build_visual_genome"],
     "regions": ["filter_regions"],
     "graphs": ["parse_regions", "build_region_graphs", "filter_graphs"],
-    "vocabularies": ["parse_corpus", "build_vocabulary"],
+    "vocabularies": ["parse_corpus", "build_vocabulary", *CANDIDATE_RULES],
     "splits": ["build_splits"],
     "retrieval sets": ["build_retrieval_sets"],
     "features": ["extract_features"],
     "scores": ["score_retrieval_sets"],
+    "parser quality": ["tabulate_parser_quality"],
     "tables": ["tabulate_systematicity", "tabulate_accounting", "write_table_formats"],
     "plots": ["plot_systematicity", "plot_systematicity_gap", "plot_accounting", "plot_contact_sheet"],
     "run record": ["write_run_record"],
@@ -54,13 +60,16 @@ CHANGES = {
     "visual_genome.sample": {"share": 0.5},
     "regions.min_area": 30_000,
     "parser.spacy_model": "en_core_web_md",
+    "parser_review.n_captions": 10,
     "graphs.source": "visual_genome",
     "graphs.min_atoms": 3,
     "graphs.duplicates": "dataset",
     "graphs.parts": 2,
     "corpora.use": ["mini_cc12m", "mini_yfcc15m"],  # with NEEDED
     "corpora.shards": 2,
+    "vocabularies.mode": "candidates",
     "splits.min_count": 2,
+    "thinning.seed": 2,
     "foils.seed": 2,
     "foils.parts": 2,
     "models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"],
@@ -177,8 +186,12 @@ def test_the_page_on_re_runs_is_what_dry_runs_say(planned, request):
 def test_the_page_covers_every_block_of_the_config_and_every_rule_of_a_run(planned):
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
     assert {change.partition(".")[0] for change in CHANGES} == set(config)
-    assert {rule for rules in STAGES.values() for rule in rules} - {"build_region_graphs"} == set(planned[""]) - {"all"}
+    chosen = {"build_region_graphs", *CANDIDATE_RULES}
+    assert {rule for rules in STAGES.values() for rule in rules} - chosen == set(planned[""]) - {"all"}
     assert "build_region_graphs" in planned["graphs.source"] and "parse_regions" not in planned["graphs.source"]
+    in_candidates = {"build_test_keys", "build_first_wave", "parse_candidates", "build_candidate_vocabulary"}
+    assert in_candidates <= set(planned["vocabularies.mode"])
+    assert "parse_corpus" not in planned["vocabularies.mode"]
 
 
 def test_a_bound_of_the_regions_leaves_icons_corpora_training_and_vocabularies(planned):

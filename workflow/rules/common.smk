@@ -29,6 +29,7 @@ TABLES = [
     "systematicity_gap",
     "systematicity_gap_seeds",
     "systematicity_by_kind",
+    "parser_quality",
     "accounting",
 ]
 PLOTS = [
@@ -79,22 +80,6 @@ def get_parts(n_parts):
     return [f"part-{part:05d}-of-{n_parts:05d}" for part in range(n_parts)]
 
 
-def get_vocabulary_shards(wildcards):
-    """Vocabularies of all shards of a corpus."""
-    folder = f"results/vocabularies/shards/{wildcards.corpus}"
-    return [
-        f"{folder}/{part}.parquet" for part in get_parts(config["corpora"]["shards"])
-    ]
-
-
-def get_vocabulary_accounting(wildcards):
-    """Counts of all shards of a corpus."""
-    return [
-        path.replace(".parquet", ".accounting.csv")
-        for path in get_vocabulary_shards(wildcards)
-    ]
-
-
 def get_image_checks():
     """Checks of all images."""
     parts = get_parts(config["visual_genome"]["image_parts"])
@@ -119,9 +104,9 @@ def get_accounting_files():
     """Counts of every stage that the tables rest on."""
     stages = ("visual_genome", "regions", "graphs")
     shards = [
-        f"results/vocabularies/shards/{corpus}/{part}"
+        path.removesuffix(".accounting.csv")
         for corpus in config["corpora"]["use"]
-        for part in get_parts(config["corpora"]["shards"])
+        for path in get_corpus_accounting(corpus)
     ]
     splits = [f"results/splits/{corpus}" for corpus in config["corpora"]["use"]]
     sets = [

@@ -1,19 +1,22 @@
-rule download_visual_genome_file:
-    """Fetch a file of Visual Genome that is not in the user's folder; goes on with what is there of it."""
+rule download_file:
+    """Fetch a file that a manifest lists and that the user does not bring; goes on with what is there of it."""
     input:
-        manifest=ancient(MANIFEST),
+        manifest=get_manifest,
     output:
-        file=protected(f"{DOWNLOADS}/{{file}}"),
+        file=protected(f"{STORE}/{{collection}}/{{file}}"),
     log:
-        "results/logs/download_visual_genome_file/{file}.log",
+        "results/logs/download_file/{collection}/{file}.log",
     benchmark:
-        "results/benchmarks/download_visual_genome_file/{file}.tsv"
+        "results/benchmarks/download_file/{collection}/{file}.tsv"
+    wildcard_constraints:
+        collection=r"visual_genome|corpora/[a-z0-9_]+",
+        file="[^/]+",
     conda:
         "../../environment.yml"
     message:
         "Fetching {wildcards.file}"
     script:
-        "../scripts/download_visual_genome_file.py"
+        "../scripts/download_file.py"
 
 
 rule validate_visual_genome_files:

@@ -3,7 +3,6 @@ rule plan:
     input:
         costs=RESOURCES / "plan" / "costs.csv",
         architectures=RESOURCES / "plan" / "architectures.csv",
-        manifest=MANIFEST,
     log:
         "results/logs/plan/plan.log",
     conda:

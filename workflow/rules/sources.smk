@@ -1,5 +1,6 @@
 """Where the files are that a run does not make itself: Visual Genome, captions, weights."""
 
+import hashlib
 import os
 from glob import glob
 from itertools import filterfalse
@@ -9,7 +10,8 @@ from crepebench.models import CONFIG_FILE, WEIGHTS_FILE
 
 MANIFEST = RESOURCES / "visual_genome" / "manifest.yaml"
 MANIFEST_ENTRIES = manifests.read_manifest(str(MANIFEST))
-DOWNLOADS = os.path.normpath(f"{config['stores']['downloads']}/visual_genome")
+STORE = os.path.normpath(config["stores"]["downloads"])
+DOWNLOADS = f"{STORE}/visual_genome"
 IS_ICONS = config["visual_genome"]["source"] == settings.ICONS
 
 
@@ -128,24 +130,43 @@ def get_validated_files(wildcards):
 
 
 def get_missing_downloads():
-    """Files of Visual Genome that a run would fetch."""
-    if IS_ICONS:
-        return []
-    paths = [path for path in get_manifest_files() if path.startswith(f"{DOWNLOADS}/")]
-    return [path for path in paths if not os.path.exists(path)]
+    """Files that a run would fetch, each with its manifest."""
+    files = {} if IS_ICONS else dict.fromkeys(get_manifest_files(), str(MANIFEST))
+    for corpus in config["corpora"]["use"]:
+        manifest = settings.read_definition(config, "corpora", corpus).get("manifest")
+        files |= dict.fromkeys(get_corpus_paths(corpus), manifest) if manifest else {}
+    made = {path: file for path, file in files.items() if path.startswith(f"{STORE}/")}
+    return {path: file for path, file in made.items() if not os.path.exists(path)}
+
+
+def get_manifest(wildcards):
+    """Manifest of the files that a folder of downloads holds; a newer one fetches nothing again."""
+    kind, _, corpus = wildcards.collection.partition("/")
+    if kind == "visual_genome":
+        return ancient(str(MANIFEST))
+    manifest = settings.read_definition(config, "corpora", corpus).get("manifest")
+    return ancient(manifest) if manifest else []
 
 
 def get_corpus_paths(corpus):
-    """Files of a corpus: made by the icons world, or the user's own."""
+    """Files of a corpus: made by the icons world, fetched, or the user's own; the list of a subset stands last."""
     definition = settings.read_definition(config, "corpora", corpus)
     if definition["source"] == "icons":
         return [f"results/icons/corpora/{corpus}/captions"]
-    found = [
-        path
-        for pattern in definition["files"]
-        for path in sorted(glob(pattern)) or [pattern]
-    ]
-    return corpora.list_files(found) if all(map(os.path.exists, found)) else found
+    if "manifest" in definition:
+        names = manifests.read_manifest(definition["manifest"])
+        found = [f"{STORE}/corpora/{corpus}/{name}" for name in names]
+    else:
+        found = [
+            path
+            for pattern in definition["files"]
+            for path in sorted(glob(pattern)) or [pattern]
+        ]
+        found = corpora.list_files(found) if all(map(os.path.exists, found)) else found
+    if "subset" not in definition:
+        return found
+    subset = Path(definition["subset"])
+    return [path for path in found if Path(path) != subset] + [str(subset)]
 
 
 def get_corpus_files(wildcards):
@@ -153,14 +174,30 @@ def get_corpus_files(wildcards):
     return get_corpus_paths(wildcards.corpus)
 
 
+def get_corpus_manifest(wildcards):
+    """Manifest of a corpus, if it has one."""
+    definition = settings.read_definition(config, "corpora", wildcards.corpus)
+    return [definition["manifest"]] if "manifest" in definition else []
+
+
+def get_corpus_stamps(wildcards):
+    """Digest of sizes and times of the user's own files, so that one exchanged for an older one is noticed."""
+    definition = settings.read_definition(config, "corpora", wildcards.corpus)
+    paths = get_corpus_paths(wildcards.corpus) if "files" in definition else []
+    stats = [(path, os.stat(path)) for path in paths if os.path.exists(path)]
+    stamps = [(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
+    return hashlib.sha256(to_json(stamps).encode()).hexdigest()
+
+
 def get_source_files():
-    """Files that the user brings: Visual Genome (unless it is downloaded), captions, weights."""
+    """Files that the user brings: Visual Genome and captions (unless they are downloaded), weights, labels."""
     files = get_annotation_files()
     files += [
         path for corpus in config["corpora"]["use"] for path in get_corpus_paths(corpus)
     ]
     files += [path for model in USED_MODELS for path in get_model_weights(model)]
-    made = ("results/icons/", f"{DOWNLOADS}/")
+    files += config["parser_review"]["labelled"]
+    made = ("results/icons/", f"{STORE}/")
     return [path for path in files if not path.startswith(made)]
 
 

@@ -2,7 +2,8 @@ rule build_splits:
     """Sort the regions by what a corpus has shown: seen compounds, unseen compounds, unseen atoms."""
     input:
         graphs="results/graphs/regions.parquet",
-        vocabulary="results/vocabularies/{corpus}.parquet",
+        vocabulary=get_vocabulary,
+        record="results/corpora/{corpus}.json",
     output:
         splits="results/splits/{corpus}.parquet",
         accounting="results/splits/{corpus}.accounting.csv",

@@ -2,6 +2,7 @@ rule parse_corpus:
     """Parse one shard of a training corpus and count its atoms and compounds."""
     input:
         captions=get_corpus_files,
+        record="results/corpora/{corpus}.json",
     output:
         vocabulary="results/vocabularies/shards/{corpus}/part-{part}-of-{n_parts}.parquet",
         accounting="results/vocabularies/shards/{corpus}/part-{part}-of-{n_parts}.accounting.csv",

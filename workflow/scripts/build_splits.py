@@ -8,6 +8,7 @@ if __name__ == "__main__":
     write_splits(
         graphs_path=snakemake.input.graphs,
         vocabulary_path=snakemake.input.vocabulary,
+        record_path=snakemake.input.record,
         splits_path=snakemake.output.splits,
         accounting_path=snakemake.output.accounting,
         corpus=snakemake.wildcards.corpus,

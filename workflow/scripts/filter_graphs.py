@@ -1,7 +1,7 @@
-"""Keep usable graphs: crepebench.graphs.filter_graphs."""
+"""Keep usable graphs: crepebench.region_parsing.filter_graphs."""
 
-from crepebench.graphs import filter_graphs
 from crepebench.job import start_log
+from crepebench.region_parsing import filter_graphs
 
 if __name__ == "__main__":
     start_log(snakemake)

@@ -1,7 +1,7 @@
-"""Parse regions into scene graphs: crepebench.graphs.parse_regions."""
+"""Parse regions into scene graphs: crepebench.region_parsing.parse_regions."""
 
-from crepebench.graphs import parse_regions
 from crepebench.job import start_log
+from crepebench.region_parsing import parse_regions
 
 if __name__ == "__main__":
     start_log(snakemake)

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from crepebench.corpora import normalise_text
+from crepebench.texts import normalise_text
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -7,22 +7,32 @@ tags). docs/parser.md explains the rules with worked examples.
 Normal forms: lower case; nouns, verbs and adjectives as lemmas; of a compound noun only the head.
 """
 
-import json
 import logging
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from itertools import islice
 
-import polars as pl
-
-from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.lemmas import lemmatise
-from crepebench.schema import GRAPHS, REGIONS, read_table, write_table
+from crepebench.phrases import (
+    ALL,
+    PAPER_RULE,
+    PORTIONS,
+    attribute_lemma,
+    conjuncts,
+    is_attribute,
+    is_measure,
+    is_negated,
+    is_object,
+    lemma,
+    modifiers,
+)
+from crepebench.prepositions import NORMAL_FORM_OF_WORDS, preposition_spans
+from crepebench.words import Word, mend_tags, read_words
 
 logger = logging.getLogger(__name__)
 
 BATCH_SIZE = 256
+CHUNK_SIZE = 2048
 PROGRESS_STEP = 20_000
 
 OBJECT = "object"
@@ -31,46 +41,25 @@ RELATION = "relation"
 ATTRIBUTE_OBJECT = "attribute_object"
 OBJECT_RELATION_OBJECT = "object_relation_object"
 
-# Prepositions of several words: normal form, then other spellings. The article inside any of them is optional.
-MULTIWORD_PREPOSITIONS = {
-    "to the left of": ("on the left of", "left of", "to the left side of", "on the left side of"),
-    "to the right of": ("on the right of", "right of", "to the right side of", "on the right side of"),
-    "on top of": ("on the top of",),
-    "in front of": (),
-    "in back of": (),
-    "in the middle of": (),
-    "in between": (),
-    "on the side of": ("to the side of",),
-    "on the back of": ("at the back of",),
-    "on the edge of": ("at the edge of",),
-    "on the other side of": (),
-    "at the top of": (),
-    "at the bottom of": ("on the bottom of",),
-    "at the end of": ("on the end of",),
-    "next to": (),
-    "close to": (),
-    "near to": (),
-    "ahead of": (),
-    "inside of": (),
-    "outside of": (),
-    "out of": (),
-    "off of": (),
-    "up against": (),
-    "along with": (),
-}
-NORMAL_FORM_OF_WORDS = {
-    tuple(variant.split()): normal
-    for normal, others in MULTIWORD_PREPOSITIONS.items()
-    for spelling in (normal, *others)
-    for variant in (spelling, spelling.replace(" the ", " "))
-}
-LONGEST_PREPOSITION = max(map(len, NORMAL_FORM_OF_WORDS))
-
-COLOURS = frozenset("red orange yellow green blue purple pink brown black white gray grey".split())
-"""Basic colour terms: adjectives before a noun, whatever the tagger makes of "white house" or "orange key"."""
-
 SEPARATOR = re.compile(r"(?<=\s)[|–—•·-](?=\s)")
 """What web texts put between a caption and its tail; parsed as the end of a sentence, at the same length."""
+
+ARTICLE = "the "
+STOPS = (".", "!", "?")
+NO_ARTICLE_BEFORE = frozenset(
+    (
+        "a an the this that these those there here it he she they we i you who what where when his her its their my "
+        "our your some any no each every all both many several few one two three four five six seven eight nine ten "
+        "another is are was were has have in on at of by under above behind near next to from with inside outside "
+        "between"
+    ).split()
+)
+"""First words of a text that no article goes before, or that need none."""
+CLAUSES = ("prep", "acl", "relcl", "amod")
+"""Dependencies of what says something of a noun behind it."""
+ALONE = ("nsubj", "nsubjpass", "aux", "auxpass", "punct", "mark", "cc", "advmod")
+"""Dependencies of what may stand beside a participle that describes its subject: "the cheese is melted"."""
+RELATIVES = ("that", "which", "who", "whom")
 
 
 @dataclass(frozen=True)
@@ -107,9 +96,15 @@ class Compound:
 
 @dataclass
 class Graph:
-    """A caption's scene graph: instances of objects, then of attributes and relations."""
+    """A caption's scene graph: instances of objects, then of attributes and relations.
+
+    Attributes:
+        atoms: the instances, which name each other by their places here.
+        failed: whether the graph is empty because the caption could not be parsed.
+    """
 
     atoms: list[Atom] = field(default_factory=list)
+    failed: bool = False
 
     @property
     def compounds(self) -> list[Compound]:
@@ -138,60 +133,100 @@ def load_parser(model: str):
         raise OSError(f"spaCy pipeline {model!r} is not installed: `pip install -r requirements.txt`") from error
 
 
-def parse_texts(texts: Iterable[str], parser) -> Iterator[Graph]:
+def parse_texts(texts: Iterable[str], parser, attributes: str = PAPER_RULE) -> Iterator[Graph]:
     """Parses texts into graphs, in input order.
+
+    A text that makes spaCy or a rule fail gives an empty graph that is marked as failed; failures are logged.
+    Memory does not grow: what spaCy remembers of words is forgotten after every `CHUNK_SIZE` texts.
 
     Args:
         texts: captions; they are parsed in lower case, since the tagger takes capitals for names.
         parser: what `load_parser` returns.
+        attributes: `PAPER_RULE` or `ALL`; see `crepebench.phrases.is_attribute`.
     """
-    prepared = (SEPARATOR.sub(".", text.lower()) for text in texts)
-    for n_parsed, doc in enumerate(parser.pipe(prepared, batch_size=BATCH_SIZE), start=1):
-        yield build_graph(doc)
-        if n_parsed % PROGRESS_STEP == 0:
-            logger.info("%d texts parsed", n_parsed)
+    n_parsed, n_failed = 0, 0
+    texts = iter(texts)
+    while chunk := list(islice(texts, CHUNK_SIZE)):
+        with parser.memory_zone():
+            graphs = list(_parse_chunk(chunk, parser, attributes))
+        yield from graphs
+        n_parsed += len(graphs)
+        n_failed += sum(graph.failed for graph in graphs)
+        if n_parsed // PROGRESS_STEP > (n_parsed - len(graphs)) // PROGRESS_STEP:
+            logger.info("%d texts parsed, %d failed", n_parsed, n_failed)
 
 
-def build_graph(doc) -> Graph:
-    """Builds the graph of one parsed text."""
-    spans = _preposition_spans(doc)
-    in_span = {token.i for span in spans for token in span}
-    builder = _Builder(doc, in_span)
+def _parse_chunk(texts: list[str], parser, attributes: str) -> Iterator[Graph]:
+    """Parses some texts, one by one where they cannot be parsed together."""
+    prepared = [prepare_text(text) for text in texts]
+    try:
+        docs = list(parser.pipe((text for text, _ in prepared), batch_size=BATCH_SIZE))
+    except Exception:  # spaCy's components raise errors of many kinds
+        docs = [None] * len(texts)
+    for text, (ready, offset), doc in zip(texts, prepared, docs, strict=True):
+        try:
+            yield build_graph(doc or parser(ready), attributes, offset)
+        except Exception as error:
+            logger.warning("a text gives an empty graph, since parsing failed: %.200r: %r", text, error)
+            yield Graph(failed=True)
+
+
+def prepare_text(text: str) -> tuple[str, int]:
+    """Returns a text as the tagger reads it best, and the number of characters before its own first one.
+
+    The tagger takes the first word of a fragment for a verb ("leaves on the ground"). So a text that starts with none
+    of `NO_ARTICLE_BEFORE` gets an article, and every text a full stop; neither becomes an atom.
+    """
+    text = SEPARATOR.sub(".", text.lower())
+    first = text.split(maxsplit=1)[:1]
+    article = ARTICLE if first and first[0].isalpha() and first[0] not in NO_ARTICLE_BEFORE else ""
+    stop = "" if text.rstrip().endswith(STOPS) else " ."
+    return f"{article}{text}{stop}", len(article)
+
+
+def build_graph(doc, attributes: str = PAPER_RULE, offset: int = 0) -> Graph:
+    """Builds the graph of one parsed text.
+
+    Args:
+        doc: spaCy's Doc.
+        attributes: as in `parse_texts`.
+        offset: characters before the text itself.
+    """
+    words = read_words(doc, offset)
+    spans = preposition_spans(words)
+    mend_tags(words)
+    builder = _Builder(doc.text[offset:], words, attributes)
     for noun in builder.nouns:
         builder.add_attributes(noun)
+    for measure in builder.measures:
+        builder.add_measure(measure)
     for span in spans:
         builder.add_span_relation(span)
-    for token in doc:
-        if token.i in in_span:
+    for word in words:
+        if word.in_preposition:
             continue
-        if token.dep_ in ("prep", "agent", "dative") and token.pos_ in ("ADP", "SCONJ", "ADV"):
-            builder.add_preposition(token)
-        elif token.pos_ == "VERB":
-            builder.add_verb(token)
+        if word.dep in ("prep", "agent", "dative", "prt") and word.pos in ("ADP", "SCONJ", "ADV"):
+            builder.add_preposition(word)
+        elif word.pos == "VERB":
+            builder.add_verb(word)
+        elif word.dep == "poss":
+            builder.add_possessive(word)
     return builder.graph()
-
-
-def _preposition_spans(doc) -> list:
-    """Finds prepositions of several words, longest first, without overlap."""
-    words = [token.lower_ for token in doc]
-    spans, start = [], 0
-    while start < len(words):
-        lengths = range(LONGEST_PREPOSITION, 1, -1)
-        length = next((n for n in lengths if tuple(words[start : start + n]) in NORMAL_FORM_OF_WORDS), 1)
-        if length > 1:
-            spans.append(doc[start : start + length])
-        start += length
-    return spans
 
 
 class _Builder:
     """Collects the atoms of one text; objects first, in reading order."""
 
-    def __init__(self, doc, in_span: set[int]):
-        self.doc = doc
-        self.nouns = [token for token in doc if token.i not in in_span and _is_object(token, in_span)]
+    def __init__(self, text: str, words: list[Word], attributes: str):
+        self._text = text
+        self._words = words
+        self._rule = attributes
+        named = list(filter(is_object, words))
+        self.nouns = [noun for noun in named if not is_measure(noun)]
+        self.measures = [noun for noun in named if is_measure(noun)]
+        self._measures = {measure.i for measure in self.measures}
         self._index = {noun.i: index for index, noun in enumerate(self.nouns)}
-        self._atoms = [_atom(OBJECT, _lemma(noun), noun, noun) for noun in self.nouns]
+        self._atoms = [self._atom(OBJECT, lemma(noun), noun, noun) for noun in self.nouns]
         self._joins: dict[tuple, Atom] = {}
 
     def graph(self) -> Graph:
@@ -200,218 +235,170 @@ class _Builder:
             self._atoms + sorted(self._joins.values(), key=lambda atom: (atom.start, atom.subject, atom.object))
         )
 
-    def add_attributes(self, noun) -> None:
-        """Adds adjectives before a noun and those that a copula says of it, with the ones joined to them."""
-        adjectives = _modifiers(noun)
-        if noun.dep_ == "nsubj" and _lemma(noun.head) == "be" and not _is_negated(noun.head):
-            adjectives += [child for child in noun.head.children if child.dep_ in ("acomp", "attr")]
+    def _objects(self, found: Iterable[Word]) -> list[Word]:
+        """Returns the objects among words and the ones joined to them; what a measure measures stands for it."""
+        objects = []
+        for word in found:
+            for joined in conjuncts(word):
+                if joined.i in self._index:
+                    objects.append(joined)
+                elif joined.i in self._measures:
+                    of = next(child for child in joined.children if child.text == "of")
+                    objects += self._objects(child for child in of.children if child.dep == "pobj")
+        return objects
+
+    def add_attributes(self, noun: Word) -> None:
+        """Adds what stands before a noun and what a copula says of it, with the words joined to it."""
+        found = modifiers(noun)
+        if noun.dep in ("nsubj", "nsubjpass"):
+            found += self._predicates(noun.head)
         for clause in noun.children:
-            if clause.dep_ == "relcl" and _lemma(clause) == "be" and not _is_negated(clause):
-                adjectives += [child for child in clause.children if child.dep_ == "acomp"]
-        for adjective in adjectives:
-            for token in _conjuncts(adjective):
-                if (token.pos_ == "ADJ" and token.text.isalpha()) or token.text in COLOURS:
-                    atom = _atom(ATTRIBUTE, _lemma(token), token, token, object_=self._index[noun.i])
-                    self._joins.setdefault((ATTRIBUTE, token.i, noun.i), atom)
+            if clause.dep == "relcl":
+                found += self._predicates(clause)
+        for adjective in found:
+            for word in conjuncts(adjective):
+                before, following = self._words[max(0, word.i - 1)], self._words[min(word.i + 1, len(self._words) - 1)]
+                if is_attribute(word, before, following, self._rule):
+                    self._add_attribute(attribute_lemma(word), word, noun)
 
-    def add_span_relation(self, span) -> None:
+    def add_measure(self, measure: Word) -> None:
+        """Adds a portion as an attribute of what it measures, under the rule `ALL`: the pizza is a slice."""
+        if self._rule == ALL and lemma(measure) in PORTIONS:
+            for noun in self._objects([measure]):
+                self._add_attribute(lemma(measure), measure, noun)
+
+    def _add_attribute(self, text: str, word: Word, noun: Word) -> None:
+        atom = self._atom(ATTRIBUTE, text, word, word, object_=self._index[noun.i])
+        self._joins.setdefault((ATTRIBUTE, word.i, noun.i), atom)
+
+    def _predicates(self, clause: Word) -> list[Word]:
+        """Returns what a clause with a form of "be" says of its subject, a lone participle included."""
+        if is_negated(clause):
+            return []
+        if lemma(clause) == "be":
+            return [child for child in clause.children if child.dep in ("acomp", "attr")]
+        is_said = any(child.dep in ("aux", "auxpass") and lemma(child) == "be" for child in clause.children)
+        is_alone = all(child.dep in ALONE for child in clause.children)
+        return [clause] if clause.tag in ("VBG", "VBN") and is_said and is_alone else []
+
+    def add_span_relation(self, span: list[Word]) -> None:
         """Adds a relation named by a preposition of several words."""
-        preposition = NORMAL_FORM_OF_WORDS[tuple(token.lower_ for token in span)]
-        inside = {token.i for token in span}
-        children = [child for token in span for child in token.children if child.i >= span.end]
-        objects = sorted((child for child in children if child.i in self._index), key=lambda child: child.i)
+        preposition = NORMAL_FORM_OF_WORDS[tuple(word.text for word in span)]
+        first, last = span[0], span[-1]
+        children = [child for word in span for child in word.children if child.i > last.i]
+        objects = self._objects(sorted(children, key=lambda child: child.i))
         if not objects:
-            objects = [noun for noun in self.nouns if noun.i >= span.end][:1]
-        governor = span.root.head if span.root.head.i not in inside else None
-        subject_nouns, verb = self._subjects_of(governor) if governor is not None else ([], None)
-        if not subject_nouns:
-            subject_nouns = [noun for noun in self.nouns if noun.i < span.start][-1:]
-        objects = [noun for found in objects for noun in _conjuncts(found) if noun.i in self._index]
-        if not any(map(_is_negated, (*span, governor or span.root))):
-            self._add_relations(subject_nouns, objects, verb, span[0], span[-1], preposition)
+            objects = self._objects([noun for noun in self.nouns if noun.i > last.i][:1])
+        governor = next((word.head for word in span if not word.head.in_preposition), None)
+        subjects, verb = self._subjects_of(governor) if governor is not None else ([], None)
+        if not subjects:
+            subjects = [noun for noun in self.nouns if noun.i < first.i][-1:]
+        if not any(map(is_negated, (*span, governor or first))):
+            self._add_relations(subjects, objects, verb, first, last, preposition)
 
-    def add_preposition(self, preposition) -> None:
+    def add_preposition(self, preposition: Word) -> None:
         """Adds the relations between a preposition's governor and its objects; "out on" is one preposition."""
-        first, text, governor = preposition, preposition.lower_, preposition.head
-        if governor.pos_ == "ADP" and governor.i == preposition.i - 1 and not _objects_of(governor, self._index):
-            first, text, governor = governor, f"{governor.lower_} {text}", governor.head
-        objects = _objects_of(preposition, self._index)
-        if objects and not _is_negated(governor) and not _is_negated(preposition):
-            subject_nouns, verb = self._subjects_of(governor)
-            self._add_relations(subject_nouns, objects, verb, first, preposition, text)
+        first, text, governor = preposition, preposition.text, preposition.head
+        if governor.i in self._measures and text == "of":
+            return
+        if governor.pos == "ADP" and governor.i == preposition.i - 1 and not self._objects_of(governor):
+            first, text, governor = governor, f"{governor.text} {text}", governor.head
+        objects = self._objects_of(preposition)
+        if objects and not is_negated(governor) and not is_negated(preposition):
+            subjects, verb = self._subjects_of(governor)
+            self._add_relations(subjects, objects, verb, first, preposition, text)
 
-    def add_verb(self, verb) -> None:
-        """Adds the relations between a verb's subjects and its direct objects."""
-        objects = [c for child in verb.children if child.dep_ in ("dobj", "obj") for c in _conjuncts(child)]
-        objects = [noun for noun in objects if noun.i in self._index]
-        if objects and not _is_negated(verb):
-            subject_nouns, _ = self._subjects_of(verb)
-            self._add_relations(subject_nouns, objects, None, verb, verb, _lemma(verb))
+    def _objects_of(self, preposition: Word) -> list[Word]:
+        """Returns the objects of a preposition; one that ends a relative clause has what the clause describes."""
+        complements = [child for child in preposition.children if child.dep == "pobj"]
+        if all(child.text in RELATIVES for child in complements):
+            return self._described(preposition.head) if preposition.i > preposition.head.i else []
+        return self._objects(complements)
 
-    def _subjects_of(self, governor) -> tuple[list, object]:
+    def _described(self, verb: Word) -> list[Word]:
+        """Returns the noun that a relative clause with a subject of its own describes."""
+        subjects = [child for child in verb.children if child.dep in ("nsubj", "nsubjpass")]
+        if verb.dep != "relcl" or not self._objects(subjects) or any(child.text == "where" for child in verb.children):
+            return []
+        return self._objects([verb.head])[:1]
+
+    def add_verb(self, verb: Word) -> None:
+        """Adds the relations between a verb's subjects and its direct objects; a particle belongs to the name."""
+        complements = [child for child in verb.children if child.dep == "dobj"]
+        objects = self._objects(complements)
+        if all(child.text in RELATIVES for child in complements) and not any(map(self._objects_of, verb.children)):
+            objects = self._described(verb)
+        if objects and not is_negated(verb):
+            particle = next((c for c in verb.children if c.dep == "prt" and c.i == verb.i + 1), None)
+            text = f"{lemma(verb)} {particle.text}" if particle else lemma(verb)
+            self._add_relations(self._subjects_of(verb)[0], objects, None, verb, particle or verb, text)
+
+    def add_possessive(self, owner: Word) -> None:
+        """Adds the relation "have" between an owner and what it owns, named by its ending."""
+        owners, owned = self._objects([owner]), self._objects([owner.head])
+        ending = next((child for child in owner.children if child.dep == "case"), None)
+        if ending is not None:
+            self._add_relations(owners, owned, None, ending, ending, "have")
+
+    def _subjects_of(self, governor: Word) -> tuple[list[Word], Word | None]:
         """Returns the nouns that a governor speaks of, and the governor itself where it is a full verb."""
-        if governor.i in self._index:
-            return [governor], None
-        if governor.pos_ not in ("VERB", "AUX"):
+        nouns = self._objects([governor])
+        if governor.i in self._index or governor.i in self._measures:
+            return nouns[:1], None
+        if governor.pos == "ADJ" and governor.dep in ("amod", "acl", "relcl"):
+            return self._objects([governor.head])[:1], None
+        if governor.pos == "ADJ" and governor.dep in ("acomp", "ccomp"):
+            return self._subjects_of(governor.head)[0], None
+        if governor.pos not in ("VERB", "AUX"):
             return [], None
-        verb = governor if _lemma(governor) != "be" else None
-        for candidate in (governor, *governor.ancestors):
-            found = [child for child in candidate.children if child.dep_ in ("nsubj", "nsubjpass")]
-            nouns = [noun for child in found for noun in _conjuncts(child) if noun.i in self._index]
+        verb = governor if lemma(governor) != "be" else None
+        candidate = governor
+        while True:
+            found = [child for child in candidate.children if child.dep in ("nsubj", "nsubjpass")]
+            nouns = self._objects(found)
             if nouns:
                 return nouns, verb
-            if candidate.dep_ in ("acl", "relcl") and candidate.head.i in self._index:
-                return [candidate.head], verb
-            if candidate.dep_ not in ("conj", "advcl", "xcomp", "ccomp"):
-                break
-        return [], verb
+            if candidate.dep in ("acl", "relcl") and self._objects([candidate.head]):
+                return self._objects([candidate.head])[:1], verb
+            if candidate.dep not in ("conj", "advcl", "xcomp", "ccomp"):
+                return self._noun_before(governor), verb
+            candidate = candidate.head
 
-    def _add_relations(self, subjects, objects, verb, first, last, preposition: str) -> None:
+    def _noun_before(self, verb: Word) -> list[Word]:
+        """Returns the object right before a participle."""
+        before = self._words[verb.i - 1] if verb.i and verb.tag in ("VBG", "VBN") else verb
+        return self._objects([before])[:1]
+
+    def _joined_before(self, subject: Word, relation: Word) -> list[Word]:
+        """Returns a subject and the objects joined to it, as far as one relation behind them speaks of all.
+
+        The parse hangs what follows "a man and a woman" on one of them. If anything else is said of one before the
+        last of them, each has a relation of its own ("a man with a hat and a woman with a bag").
+        """
+        first = subject
+        while first.dep == "conj":
+            first = first.head
+        joined = [noun for noun in self._objects([first]) if noun.i < relation.i]
+        if subject not in joined:
+            return [subject]
+        last = max(noun.i for noun in joined)
+        own = any(child.dep in CLAUSES and noun.i < child.i < last for noun in joined for child in noun.children)
+        return [subject] if own else joined
+
+    def _add_relations(self, subjects, objects, verb, first: Word, last: Word, preposition: str) -> None:
         """Adds a relation for each subject and object; a full verb before the preposition belongs to its name."""
-        if verb is not None and verb.i < first.i:
-            between = self.doc[verb.i + 1 : first.i]
-            particles = [token.lower_ for token in between if token.dep_ == "prt"]
-            text = " ".join([_lemma(verb), *particles, preposition])
-            start = verb
-        else:
-            text, start = preposition, first
+        text, start = preposition, first
+        if verb is not None and verb.i < first.i and not any(child.dep == "dobj" for child in verb.children):
+            between = self._words[verb.i + 1 : first.i]
+            particles = [word.text for word in between if word.dep == "prt"]
+            text, start = " ".join([lemma(verb), *particles, preposition]), verb
+        if len(subjects) == 1:
+            subjects = self._joined_before(subjects[0], start)
         for subject in subjects:
             for object_ in objects:
                 if subject.i != object_.i:
                     ends = self._index[subject.i], self._index[object_.i]
-                    self._joins.setdefault((RELATION, text, *ends), _atom(RELATION, text, start, last, *ends))
+                    self._joins.setdefault((RELATION, text, *ends), self._atom(RELATION, text, start, last, *ends))
 
-
-def _atom(kind: str, text: str, first, last, subject: int = -1, object_: int = -1) -> Atom:
-    start, end = first.idx, last.idx + len(last.text)
-    return Atom(kind, text, first.doc.text[start:end], start, end, subject, object_)
-
-
-def _is_object(token, in_span: set[int]) -> bool:
-    """Says whether a token is the head of a noun phrase that names an object."""
-    if token.pos_ not in ("NOUN", "PROPN") or not any(char.isalpha() for char in token.text):
-        return False
-    if any(child.lower_ == "no" for child in token.children):
-        return False  # "no cars": what is said to be absent is no object
-    if token.text in COLOURS and token.i + 1 < len(token.doc) and token.nbor().pos_ in ("NOUN", "PROPN", "ADJ"):
-        return False
-    if token.dep_ in ("compound", "nmod") and token.head.pos_ in ("NOUN", "PROPN") and token.head.i not in in_span:
-        return token.head.i < token.i  # a compound's modifier stands before its head
-    return True
-
-
-def _modifiers(token) -> list:
-    """Returns the adjectives before a noun, also those that hang on its modifier nouns or on each other."""
-    found = []
-    for child in token.children:
-        if child.dep_ == "amod" or _is_stray_adjective(child):
-            found += [child, *_modifiers(child)]
-        elif child.dep_ in ("compound", "nmod") and child.i < token.i:
-            found += _modifiers(child)
-    return found
-
-
-def _is_stray_adjective(token) -> bool:
-    """Says whether an adjective or colour stands before its noun under another label than amod."""
-    is_adjective = token.pos_ == "ADJ" or token.text in COLOURS
-    return is_adjective and token.dep_ in ("compound", "nmod", "advmod", "nummod") and token.i < token.head.i
-
-
-def _is_negated(token) -> bool:
-    """Says whether "not" or "never" belongs to a verb or preposition."""
-    return any(child.dep_ == "neg" for child in token.children)
-
-
-def _conjuncts(token) -> list:
-    """Returns a token and the ones joined to it by "and" or commas."""
-    found = [token]
-    for child in token.children:
-        if child.dep_ == "conj":
-            found += _conjuncts(child)
-    return found
-
-
-def _objects_of(preposition, index: dict[int, int]) -> list:
-    """Returns the object nouns of a preposition, those joined by "and" included."""
-    nouns = [noun for child in preposition.children if child.dep_ == "pobj" for noun in _conjuncts(child)]
-    return [noun for noun in nouns if noun.i in index]
-
-
-def _lemma(token) -> str:
-    """Returns the lemma of a noun, adjective or verb token."""
-    return lemmatise(token.lower_, "NOUN" if token.pos_ == "PROPN" else token.pos_)
-
-
-def parse_regions(regions_path: str, graphs_path: str, part: int, n_parts: int, cfg: str) -> None:
-    """Parses every `n_parts`-th region, from `part` on, and writes the graphs.
-
-    Args:
-        regions_path: table REGIONS.
-        graphs_path: table GRAPHS to write.
-        part: index of the part, from 0.
-        n_parts: number of parts.
-        cfg: config block `parser` as JSON: spacy_model.
-    """
-    table = read_table(regions_path, REGIONS, ["region_id", "image_id", "caption"])
-    rows = table.take(list(range(part, table.num_rows, n_parts))).to_pylist()
-    graphs = parse_texts((row["caption"] for row in rows), load_parser(json.loads(cfg)["spacy_model"]))
-    write_table(graphs_path, GRAPHS, map(graph_row, rows, graphs))
-
-
-def graph_row(region: dict, graph: Graph) -> dict:
-    """Returns the row of table GRAPHS for a region's graph."""
-    return {
-        "region_id": region["region_id"],
-        "image_id": region["image_id"],
-        "atoms": [asdict(atom) for atom in graph.atoms],
-        "compounds": [asdict(compound) for compound in graph.compounds],
-        "n_atoms": len(graph.atoms),
-    }
-
-
-def drop_reason(row: dict, config: dict, seen: set) -> str:
-    """Returns why a region's graph is dropped, "" where it is kept.
-
-    Args:
-        row: row of table GRAPHS.
-        config: block `graphs`: min_atoms, min_compounds, duplicates (image, dataset or keep).
-        seen: graphs kept so far; the row's own is added.
-    """
-    if row["n_atoms"] < config["min_atoms"]:
-        return "atoms"
-    if len(row["compounds"]) < config["min_compounds"]:
-        return "compounds"
-    if config["duplicates"] != "keep":
-        scope = row["image_id"] if config["duplicates"] == "image" else None
-        atoms = sorted((atom["kind"], atom["text"]) for atom in row["atoms"])
-        key = json.dumps([scope, atoms, sorted(tuple(compound.values()) for compound in row["compounds"])])
-        if key in seen:
-            return "duplicate_graph"
-        seen.add(key)
-    return ""
-
-
-def filter_graphs(part_paths: list[str], graphs_path: str, accounting_path: str, cfg: str) -> None:
-    """Keeps graphs with enough atoms and compounds, one of each per image (paper section 4.1).
-
-    Args:
-        part_paths: tables GRAPHS of all parts.
-        graphs_path: table GRAPHS to write, by region_id.
-        accounting_path: counts to write.
-        cfg: config block `graphs` as JSON.
-    """
-    config = json.loads(cfg)
-    counts: Counter = Counter({READ: 0, KEPT: 0})
-    parts = pl.concat([pl.from_arrow(read_table(path, GRAPHS)) for path in part_paths]).sort("region_id")
-    seen: set[str] = set()
-
-    def kept_rows() -> Iterator[dict]:
-        for row in parts.iter_rows(named=True):
-            reason = drop_reason(row, config, seen)
-            counts[READ] += 1
-            counts[reason or KEPT] += 1
-            if not reason:
-                yield row
-
-    write_table(graphs_path, GRAPHS, kept_rows())
-    write_accounting(accounting_path, "graphs", {"region": counts})
+    def _atom(self, kind: str, text: str, first: Word, last: Word, subject: int = -1, object_: int = -1) -> Atom:
+        return Atom(kind, text, self._text[first.start : last.end], first.start, last.end, subject, object_)

@@ -3,8 +3,8 @@
 import re
 from functools import lru_cache
 
-from crepebench.graphs import MULTIWORD_PREPOSITIONS
 from crepebench.lemmas import PLURALIA_TANTUM
+from crepebench.prepositions import MULTIWORD_PREPOSITIONS
 
 VERB_TAGS = ("VBG", "VBZ", "VBN", "VBD")
 """Tags in the order in which a form is tried: after a noun, "tied" is a participle before it is a past tense."""

@@ -21,8 +21,13 @@ REAL, ANY = "visual_genome", "any"
 """Worlds of the cost table, beside ICONS."""
 PUBLISHED_IMAGES = 108_077
 """Rows of Visual Genome's image_data."""
-PUBLISHED_CAPTIONS = {"cc12m": 12_400_000, "yfcc15m": 14_800_000, "laion400m": 413_000_000}
-"""Captions of the published corpora, for files that are not there yet."""
+PUBLISHED_CAPTIONS = {
+    "cc12m": 12_400_000,
+    "yfcc15m_clip": 14_829_396,
+    "yfcc15m_declip": 15_388_848,
+    "laion400m": 413_000_000,
+}
+"""Captions of the published corpora, by format, for files that are not there yet."""
 SAMPLE_BYTES = 1_000_000
 """Bytes of a text file from which its number of rows is estimated."""
 NO_COST = ("all", "plan")
@@ -80,7 +85,7 @@ def count_units(
         elif all(Path(path).is_file() for path in paths):
             n_captions += sum(map(count_captions, paths))
         else:
-            n_captions += PUBLISHED_CAPTIONS[definition["format"]]
+            n_captions += PUBLISHED_CAPTIONS.get(definition["format"], 0)
     models = read_models(config)
     used = [models[name] for name in used_models(config)]
     n_trained = sum(model["source"] == ICONS for model in used)
@@ -252,9 +257,8 @@ def show_plan(
     source_paths: Sequence[str],
     image_paths: Sequence[str],
     other_paths: Sequence[str],
-    download_paths: Sequence[str],
+    downloads: Mapping[str, str],
     corpus_paths: Mapping[str, Sequence[str]],
-    manifest_path: str,
     costs_path: str,
     architectures_path: str,
     snakefile: str,
@@ -268,9 +272,8 @@ def show_plan(
         source_paths: files that the user brings.
         image_paths: places of images that are there or will be.
         other_paths: further files that a run reads if they are there.
-        download_paths: files of the manifest that the run would fetch.
+        downloads: files that the run would fetch, each with the manifest that lists it.
         corpus_paths: files of each used corpus.
-        manifest_path: resources/visual_genome/manifest.yaml.
         costs_path: resources/plan/costs.csv.
         architectures_path: resources/plan/architectures.csv.
         snakefile: the Snakefile.
@@ -284,8 +287,8 @@ def show_plan(
     paths = [*source_paths, *image_paths, *other_paths]
     missing = [path for path in source_paths if not Path(path).exists()]
     present = [path for path in dict.fromkeys(paths) if Path(path).exists()]
-    entries = read_manifest(manifest_path)
-    fetched = [(path, entries[Path(path).name]) for path in download_paths]
+    entries = {manifest: read_manifest(manifest) for manifest in set(downloads.values())}
+    fetched = [(path, entries[manifest][Path(path).name]) for path, manifest in downloads.items()]
     try:
         to_run, in_all = count_jobs(snakefile, profile, cfg, present, missing)
     except RuntimeError as error:
@@ -293,7 +296,7 @@ def show_plan(
     else:
         rows = plan_rows(to_run, in_all, read_costs(costs_path, world), units)
         for row in rows:
-            if row["rule"] == "download_visual_genome_file":
+            if row["rule"] == "download_file":
                 row["bytes"] += sum(entry.n_bytes or 0 for _, entry in fetched)
         sys.stdout.write(plan_text(rows, n_cores) + missing_text(missing))
     if fetched:

@@ -18,6 +18,8 @@ BAR_WIDTH = 0.26
 PANELS_PER_LINE = 3
 REASON_COLOURS = ("#d1732c", "#e3a857", "#8c6bb1", "#7a7a7a", "#c05a75", "#5b9aa0", "#b5a642", "#444444")
 BLUE = SPLIT_COLOURS["SC"]
+RECALL_OFFSET = 0.8
+"""Points of recall between two models' lines."""
 REASONS_LENGTH = 78
 """Characters of a line of reasons beside the bars."""
 LINE_LENGTH = 50
@@ -122,6 +124,55 @@ def plot_systematicity_gap(table_path: str, plot_path: str) -> None:
     axes[0][0].set_ylim(len(models) - 0.5, -0.5)
     figure.suptitle("R@1 on unseen less R@1 on seen compounds: left of 0, unseen compounds are harder", fontsize=10)
     figure.tight_layout()
+    _save(figure, plot_path)
+
+
+def plot_thinned_gap(table_path: str, plot_path: str) -> None:
+    """Draws the gap against the recall to which vocabularies are thinned: a panel a foil type, a line a model.
+
+    Args:
+        table_path: systematicity_gap_by_recall.csv.
+        plot_path: PNG to write.
+    """
+    rows = _read_rows(table_path)
+    if not rows:
+        _draw_note("No model has scored queries in both SC and UC at any recall.", plot_path)
+        return
+    models = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
+    foil_types = list(dict.fromkeys(row["foil_type"] for row in rows))
+    colours = (BLUE, *REASON_COLOURS)
+    plt = _pyplot()
+    figure, axes = plt.subplots(
+        1, len(foil_types), figsize=(1.2 + 3.4 * len(foil_types), 3.6 + 0.2 * len(models)), sharey=True, squeeze=False
+    )
+    for ax, foil_type in zip(axes[0], foil_types, strict=True):
+        for i, (corpus, model) in enumerate(models):
+            key = (corpus, model, foil_type)
+            found = [row for row in rows if (row["training_corpus"], row["model"], row["foil_type"]) == key]
+            x, gaps, lows, highs = (
+                np.array([float(row[name]) for row in found]) for name in ("recall", "gap", "gap_low", "gap_high")
+            )
+            ax.errorbar(
+                x + RECALL_OFFSET * (i - (len(models) - 1) / 2),  # else intervals hide each other
+                gaps,
+                np.clip([gaps - lows, highs - gaps], 0, None),
+                fmt="o-",
+                color=colours[i % len(colours)],
+                markersize=4,
+                linewidth=1.2,
+                elinewidth=0.8,
+                capsize=2,
+                label=f"{model} ({corpus})",
+            )
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.set_title(foil_type, fontsize=10)
+        ax.set_xlabel("compounds' occurrences kept (%)")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0][0].set_ylabel("gap (points)")
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", frameon=False, fontsize=8)
+    figure.suptitle("The gap if the parser had found fewer compounds in the training captions", fontsize=11)
+    figure.tight_layout(rect=(0, (0.1 + 0.2 * len(models)) / figure.get_figheight(), 1, 1))
     _save(figure, plot_path)
 
 

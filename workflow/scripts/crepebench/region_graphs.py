@@ -23,7 +23,7 @@ from crepebench.annotations import (
     read_items,
     text_list,
 )
-from crepebench.graphs import graph_row
+from crepebench.region_parsing import graph_row
 from crepebench.schema import GRAPHS, OBJECTS, REGIONS, RELATIONSHIPS, read_table, write_table
 
 logger = logging.getLogger(__name__)

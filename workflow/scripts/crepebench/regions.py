@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.corpora import normalise_text
 from crepebench.schema import IMAGES, REGION_DESCRIPTIONS, REGIONS, read_table, write_table
+from crepebench.texts import normalise_text
 
 logger = logging.getLogger(__name__)
 

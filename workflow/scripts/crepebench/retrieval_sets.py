@@ -9,9 +9,10 @@ from dataclasses import asdict
 
 from crepebench.accounting import KEPT, READ, write_accounting
 from crepebench.foils import CandidateFinder, Foil, FoilBuilder, ImageFacts, build_pool, read_word_tables
-from crepebench.graphs import ATTRIBUTE_OBJECT, NORMAL_FORM_OF_WORDS, OBJECT
+from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT
 from crepebench.inflection import PREPOSITIONS
 from crepebench.lemmas import lemmatise
+from crepebench.prepositions import NORMAL_FORM_OF_WORDS
 from crepebench.schema import (
     GRAPHS,
     OBJECTS,

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from crepebench.graphs import (
     ATTRIBUTE_OBJECT,
-    MULTIWORD_PREPOSITIONS,
     OBJECT_RELATION_OBJECT,
 )
+from crepebench.prepositions import MULTIWORD_PREPOSITIONS
 from crepebench.surface_forms import find_runs
 
 Key = tuple[str, str, str, str, str]

@@ -135,19 +135,44 @@ GRAPHS = pa.schema(
 VOCABULARY = pa.schema(
     [
         *COMPOUND_FIELDS,  # kind is an atom's or a compound's; fields that do not apply are ""
-        ("count", pa.int64()),  # captions that hold it
-        ("state", pa.string()),  # counted: every caption was parsed
-        ("n_parsed", pa.int64()),  # captions parsed
+        ("count", pa.int64()),  # captions that hold it, repeated ones counted each time
+        ("state", pa.string()),  # what `count` means: see crepebench.vocabularies
+        (
+            "n_candidates",
+            pa.int64(),
+        ),  # budget: captions of the last wave with all its words, repeated ones once; else null
+        ("n_drawn", pa.int64()),  # budget: those drawn; else null
+        ("max_rate", pa.float64()),  # not_found: bound (95%) of the share of its candidates that hold it; else null
+        ("n_parsed", pa.int64()),  # captions of the corpus that were parsed
+        ("corpus_id", pa.string()),  # of the corpus's files: see crepebench.corpus_ids
     ],
-    metadata=made_by("parse_corpus"),
+    metadata=made_by("parse_corpus", version=2),
+)
+TEST_KEYS = pa.schema(
+    [
+        *COMPOUND_FIELDS,  # as in VOCABULARY
+        ("n_regions", pa.int64()),  # regions whose graphs hold it
+    ],
+    metadata=made_by("build_test_keys"),
+)
+CANDIDATE_COUNTS = pa.schema(
+    [
+        *COMPOUND_FIELDS,
+        ("tier", pa.int64()),  # 1 (words close together) to 3: see crepebench.scan
+        ("part", pa.int64()),  # shard of the corpus
+        ("n_candidates", pa.int64()),  # distinct captions of the shard with all its words, in this tier
+        ("n_drawn", pa.int64()),  # those of them to be parsed; null before the draw
+    ],
+    metadata=made_by("build_candidate_counts"),
 )
 SPLITS = pa.schema(
     [
         ("region_id", pa.int64()),
-        ("split", pa.string()),  # SC, UC, UA
-        ("decided_by", pa.string()),  # first unseen atom or compound, "" for SC
+        ("split", pa.string()),  # SC, UC, UA, undecided
+        ("decided_by", pa.string()),  # first unseen (else undecided) atom or compound, "" for SC
+        ("corpus_id", pa.string()),  # of the corpus's files
     ],
-    metadata=made_by("build_splits"),
+    metadata=made_by("build_splits", version=2),
 )
 FOIL = pa.struct(
     [
@@ -235,6 +260,20 @@ def write_table(path: str, schema: pa.Schema, rows: Iterable[dict]) -> int:
             convert()
         if group:
             writer.write_table(pa.concat_tables(group))
+    return n_rows
+
+
+def write_tables(path: str, schema: pa.Schema, tables: Iterable[pa.Table]) -> int:
+    """Writes Arrow tables to one Parquet file, whole or not at all, and returns the number of rows.
+
+    For tables that are too long for `write_table`. Each table is written as it comes, in groups of at most
+    ROWS_PER_GROUP rows; so equal rows give equal files only if they come in equal tables.
+    """
+    n_rows = 0
+    with atomic_path(path) as partial, pq.ParquetWriter(partial, schema, compression="zstd") as writer:
+        for table in filter(len, tables):
+            writer.write_table(table.select(schema.names).cast(schema), row_group_size=ROWS_PER_GROUP)
+            n_rows += table.num_rows
     return n_rows
 
 

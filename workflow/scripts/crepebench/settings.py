@@ -74,9 +74,56 @@ def visual_genome_settings(config: Mapping) -> dict:
     return {**block, "exclude_images": []} if config["visual_genome"]["source"] == ICONS else block
 
 
+READING = ("format", "caption", "subset")
+"""Keys of a corpus's definition that choose what is read in its files."""
+
+
+def reading_settings(config: Mapping, corpus: str) -> dict:
+    """Returns the keys of a corpus's definition that choose what is read in its files."""
+    definition = read_definition(config, "corpora", corpus)
+    return {key: definition[key] for key in READING if key in definition}
+
+
 def corpus_settings(config: Mapping, corpus: str) -> dict:
     """Returns what parsing a corpus depends on."""
-    return {"format": read_definition(config, "corpora", corpus)["format"], **config["parser"]}
+    return {"definition": reading_settings(config, corpus), **config["parser"], **config["atoms"]}
+
+
+def corpus_record_settings(config: Mapping, corpus: str) -> dict:
+    """Returns what the record of a corpus depends on; a subset counts by its content, which is a file of the corpus."""
+    definition = read_definition(config, "corpora", corpus)
+    reading = {key: value for key, value in reading_settings(config, corpus).items() if key != "subset"}
+    return {"source": definition["source"], "release": definition.get("release"), "reading": reading}
+
+
+def candidates_settings(config: Mapping, corpus: str) -> dict:
+    """Returns what searching a shard of a corpus depends on."""
+    settings = {**corpus_settings(config, corpus), "min_count": config["splits"]["min_count"]}
+    return {**settings, "seed": config["vocabularies"]["seed"]} if is_budget(config) else settings
+
+
+def is_budget(config: Mapping) -> bool:
+    """Says whether what a corpus shows is decided from a sample."""
+    return config["vocabularies"]["mode"] == "budget"
+
+
+def waves_settings(config: Mapping, corpus: str, code: str) -> dict:
+    """Returns what deciding a corpus depends on.
+
+    Args:
+        config: the whole config.
+        corpus: name of the corpus.
+        code: digest of the code that searches a shard.
+    """
+    searched, vocabularies = candidates_settings(config, corpus), config["vocabularies"]
+    mode = {"mode": vocabularies["mode"]}
+    if is_budget(config):  # a sample depends on what it is drawn from
+        mode |= {"shards": config["corpora"]["shards"], **{key: vocabularies[key] for key in ("budget", "waves")}}
+    return {
+        "min_count": searched["min_count"],
+        "store": config["stores"]["vocabularies"],
+        "identity": {**searched, **mode, "code": code},
+    }
 
 
 def features_settings(config: Mapping, model: str) -> dict:
@@ -96,6 +143,24 @@ def tables_settings(config: Mapping) -> dict:
     }
 
 
+def parser_quality_settings(config: Mapping) -> dict:
+    """Returns what the figures of the parser depend on, beside the labelled captions."""
+    evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
+    return {"parser": config["parser"], "evaluation": evaluation}
+
+
+def parser_review_settings(config: Mapping) -> dict:
+    """Returns what the sheet for checking the parser depends on, beside the corpora's files."""
+    definitions = {corpus: reading_settings(config, corpus) for corpus in config["corpora"]["use"]}
+    sample = {key: config["parser_review"][key] for key in ("n_captions", "seed")}
+    return {"parser": config["parser"], "definitions": definitions, **sample}
+
+
+def thinning_settings(config: Mapping) -> dict:
+    """Returns what the gap for thinned vocabularies depends on."""
+    return {**tables_settings(config), "splits": config["splits"], "thinning": config["thinning"]}
+
+
 def check_names(config: Mapping) -> None:
     """Checks that every corpus and model that the config uses is defined, and that bounds are in order.
 
@@ -108,6 +173,9 @@ def check_names(config: Mapping) -> None:
     read_models(config)
     for name in config["models"]["use"]:
         _check_model(config, name)
+    waves = config["vocabularies"]["waves"]
+    if waves != sorted(waves) or waves[-1] != 1:
+        raise ValueError(f"config: vocabularies.waves {waves} does not ascend to 1")
     if config["regions"]["min_aspect"] > config["regions"]["max_aspect"]:
         raise ValueError("config: regions.min_aspect is greater than regions.max_aspect")
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from crepebench.accounting import KEPT, READ, check_counts, read_accounting
 from crepebench.files import atomic_path
 from crepebench.retrieval_sets import FOIL_TYPES
 from crepebench.schema import RETRIEVAL_SETS, SCORES, SPLITS, read_table
-from crepebench.splits import ALL_SPLITS, SC, UC
+from crepebench.splits import ALL_SPLITS, SC, UC, UNDECIDED
 
 KEY_COLUMNS = ("protocol", "training_corpus", "model", "foil_type")
 SYSTEMATICITY_COLUMNS = (
@@ -36,9 +37,12 @@ SYSTEMATICITY_COLUMNS = (
     "recall_at_1_high",
     "random_recall_at_1",
     "marks",
+    "corpus_id",
 )
-GAP_COLUMNS = (*KEY_COLUMNS, "seen", "unseen", "gap", "gap_low", "gap_high")
-GAP_SEEDS_COLUMNS = (*KEY_COLUMNS, "n_seeds", "seen_mean", "unseen_mean", "gap_mean", "gap_lowest", "gap_highest")
+GAP_COLUMNS = (*KEY_COLUMNS, "seen", "unseen", "gap", "gap_low", "gap_high", "corpus_id")
+GAP_SEEDS_COLUMNS = (
+    *(*KEY_COLUMNS, "n_seeds", "seen_mean", "unseen_mean", "gap_mean", "gap_lowest", "gap_highest", "corpus_id"),
+)
 BY_KIND_COLUMNS = (
     *KEY_COLUMNS,
     "split",
@@ -48,6 +52,7 @@ BY_KIND_COLUMNS = (
     "pairwise_accuracy",
     "pairwise_accuracy_low",
     "pairwise_accuracy_high",
+    "corpus_id",
 )
 CHUNK = 100
 """Bootstrap resamples drawn at once; bounds the memory."""
@@ -188,6 +193,7 @@ def gap_seeds_rows(gaps: list[dict], base_of: dict[str, str]) -> Iterator[dict]:
             "gap_mean": float(found.mean()),
             "gap_lowest": float(found.min()),
             "gap_highest": float(found.max()),
+            "corpus_id": rows[0]["corpus_id"],
         }
 
 
@@ -212,11 +218,13 @@ def by_kind_rows(rows: list[dict], n_resamples: int, seed: int, cell: tuple[str,
         }
 
 
-def marks_of(row: dict, definition: dict, corpus: str) -> str:
+def marks_of(row: dict, definition: dict, corpus: str, has_undecided: bool) -> str:
     """Returns the marks of a cell, separated by spaces; docs/tables.md explains them."""
     marks = [f"seen_images_{source}" for source in definition["seen_images"]]
     if corpus not in definition["training_data"]:
         marks.insert(0, "cross_corpus")
+    if has_undecided:
+        marks.append("undecided_left_out")
     if row["recall_at_1_low"] <= row["random_recall_at_1"]:
         marks.append("not_above_random")
     return " ".join(marks)
@@ -249,10 +257,10 @@ def tabulate_systematicity(
     tables: dict[str, list[dict]] = {"main": [], "gap": [], "kind": []}
     queries = [Queries(sets_paths, path) for path in scores_paths]
     for corpus, path in zip(corpora, splits_paths, strict=True):
-        split_of = read_splits(path)
+        splits = CorpusSplits(corpus, read_corpus_id_of_splits(path), read_splits(path))
         for (model, definition), found in zip(models, queries, strict=True):
             if corpus in definition["training_data"] or config["cross_corpus"]:
-                _add_cells(tables, found, split_of, corpus, model, definition, config)
+                _add_cells(tables, found, splits, model, definition, config)
     write_csv(table_path, SYSTEMATICITY_COLUMNS, tables["main"])
     write_csv(gap_path, GAP_COLUMNS, tables["gap"])
     base_of = {name: definition["base"] for name, definition in models}
@@ -260,30 +268,43 @@ def tabulate_systematicity(
     write_csv(by_kind_path, BY_KIND_COLUMNS, tables["kind"])
 
 
+class CorpusSplits(NamedTuple):
+    """The splits by one corpus: its name in the config, its id, and the split of each region."""
+
+    corpus: str
+    corpus_id: str
+    split_of: dict[int, str]
+
+
 def read_splits(path: str) -> dict[int, str]:
     """Reads the split of each region."""
     return {row["region_id"]: row["split"] for row in read_table(path, SPLITS).to_pylist()}
 
 
-def _add_cells(
-    tables, queries: Queries, split_of: dict, corpus: str, model: str, definition: dict, config: dict
-) -> None:
+def read_corpus_id_of_splits(path: str) -> str:
+    """Reads the id of the corpus that decided the splits; "" where there is no region."""
+    return " ".join(sorted(set(read_table(path, SPLITS, ["corpus_id"])["corpus_id"].to_pylist())))
+
+
+def _add_cells(tables, queries: Queries, splits_of: CorpusSplits, model: str, definition: dict, config: dict) -> None:
     """Adds the rows of one corpus and model to the three tables."""
     n_resamples, splits = config["n_resamples"], defaultdict(dict)
+    corpus, corpus_id, split_of = splits_of
+    has_undecided, of_corpus = UNDECIDED in split_of.values(), {"corpus_id": corpus_id}
     for protocol, foil_type, split, rows in queries.cells(split_of):
         key = dict(zip(KEY_COLUMNS, (protocol, corpus, model, foil_type), strict=True))
         cell = (*key.values(), split)
         measures = systematicity_row(rows, n_resamples, cell_seed(config["seed"], *cell))
-        marks = marks_of(measures, definition, corpus)
-        tables["main"].append({**key, "split": split, **measures, "marks": marks})
+        marks = marks_of(measures, definition, corpus, has_undecided)
+        tables["main"].append({**key, "split": split, **measures, "marks": marks, **of_corpus})
         by_kind = by_kind_rows(rows, n_resamples, config["seed"], cell)
-        tables["kind"] += [{**key, "split": split, **row} for row in by_kind]
+        tables["kind"] += [{**key, "split": split, **row, **of_corpus} for row in by_kind]
         splits[protocol, foil_type][split] = rows
     for (protocol, foil_type), by_split in splits.items():
         if SC in by_split and UC in by_split:
             key = dict(zip(KEY_COLUMNS, (protocol, corpus, model, foil_type), strict=True))
             seed = cell_seed(config["seed"], *key.values())
-            tables["gap"].append({**key, **gap_row(by_split[SC], by_split[UC], n_resamples, seed)})
+            tables["gap"].append({**key, **gap_row(by_split[SC], by_split[UC], n_resamples, seed), **of_corpus})
 
 
 def write_csv(path: str, columns: Sequence[str], rows: list[dict]) -> None:

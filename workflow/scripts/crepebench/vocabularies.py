@@ -1,22 +1,42 @@
-"""Count the atoms and compounds of a training corpus's captions, shard by shard.
+"""Count the atoms and compounds of a training corpus's captions, shard by shard, by parsing every caption.
 
-The count of an entry is the number of captions that hold it at least once, in 64 bits.
+The count of an entry is the number of captions that hold it at least once, in 64 bits. `crepebench.candidates` decides
+what is seen with fewer parses; its vocabularies have the same columns, and say in `state` what their counts mean.
 """
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from crepebench.accounting import KEPT, READ, read_accounting, write_accounting
-from crepebench.corpora import CorpusRow, list_files, read_rows
+from crepebench.corpus_ids import read_corpus_id
+from crepebench.distinct import read_distinct
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph, load_parser, parse_texts
+from crepebench.merges import merge_sorted
 from crepebench.schema import COMPOUND_FIELDS, VOCABULARY, read_table, write_table
 
 KEY_FIELDS = [name for name, _ in COMPOUND_FIELDS]
+MAX_KEYS = 2_000_000
+"""Entries of a shard that are counted in memory; then they are written to a temporary file and merged at the end."""
+
 COUNTED = "counted"
-"""State of an entry whose count is exact, since every caption was parsed."""
+"""The count is exact: no caption that could hold the entry was left out."""
+REACHED = "reached"
+"""The count is the minimum to be seen; no caption was looked at after it was reached."""
+NOT_FOUND = "not_found"
+"""The count is too small to be seen, in the captions that were drawn; `max_rate` bounds what the others may hold."""
+UNDECIDED = "undecided"
+"""The count is not final: a later wave goes on. Only in tables between waves."""
+
+PARSED = "parsed_caption"
+"""Unit of the accounting: usable captions that were parsed, or not and why."""
+REPEATED = "repeated"
 
 
 def vocabulary_keys(graph: Graph) -> set[tuple[str, ...]]:
@@ -36,33 +56,32 @@ def atom_key(kind: str, text: str) -> tuple[str, ...]:
     return tuple(kind if i == 0 else text if i == field else "" for i in range(len(KEY_FIELDS)))
 
 
-def count_captions(rows: Iterable[CorpusRow], parser) -> tuple[Counter, Counter]:
+def count_keys(batches: Iterable[tuple[pa.LargeStringArray, np.ndarray]], parser, attributes: str) -> Iterator[Counter]:
     """Counts the vocabulary of captions.
 
     Args:
-        rows: rows of a corpus, unusable ones included.
+        batches: captions, and (n,) int64, how often each stands in the corpus.
         parser: what `crepebench.graphs.load_parser` returns.
+        attributes: which words are attributes: config key `atoms.attributes`.
 
-    Returns:
-        Captions per key, and accounting counts of the rows.
+    Yields:
+        Captions per key; the sum over all is the vocabulary. More than one if there are more than MAX_KEYS keys.
     """
-    accounting: Counter = Counter({READ: 0, KEPT: 0})
-
-    def usable_texts():
-        for row in rows:
-            accounting[READ] += 1
-            accounting[row.reason or KEPT] += 1
-            if not row.reason:
-                yield row.text
-
     vocabulary: Counter = Counter()
-    for graph in parse_texts(usable_texts(), parser):
-        vocabulary.update(vocabulary_keys(graph))
-    return vocabulary, accounting
+    for texts, weights in batches:
+        graphs = parse_texts(texts.to_pylist(), parser, attributes)
+        for graph, weight in zip(graphs, weights.tolist(), strict=True):
+            for key in vocabulary_keys(graph):
+                vocabulary[key] += weight
+            if len(vocabulary) >= MAX_KEYS:
+                yield vocabulary
+                vocabulary = Counter()
+    yield vocabulary
 
 
 def parse_corpus(
     corpus_paths: list[str],
+    record_path: str,
     corpus: str,
     vocabulary_path: str,
     accounting_path: str,
@@ -74,33 +93,51 @@ def parse_corpus(
 
     Args:
         corpus_paths: files of the corpus, or folders of them, in a fixed order.
+        record_path: record of the corpus.
         corpus: name of the corpus.
-        vocabulary_path: table VOCABULARY to write.
+        vocabulary_path: table VOCABULARY to write, sorted by key.
         accounting_path: counts to write.
         shard: index of the shard, from 0.
         n_shards: number of shards.
-        cfg: JSON of `format` and `spacy_model`.
+        cfg: JSON of `definition` (of the corpus), `spacy_model` and `attributes`.
     """
     config = json.loads(cfg)
-    rows = read_rows(list_files(corpus_paths), config["format"], shard, n_shards)
-    vocabulary, accounting = count_captions(rows, load_parser(config["spacy_model"]))
-    write_table(vocabulary_path, VOCABULARY, vocabulary_rows(vocabulary, accounting[KEPT]))
-    write_accounting(accounting_path, f"vocabularies/{corpus}", {"caption": accounting})
+    corpus_id = read_corpus_id(record_path)
+    captions = read_distinct(corpus_paths, config["definition"], shard, n_shards)
+    n_usable = captions.counts[KEPT]
+    with TemporaryDirectory() as folder:
+        runs = []
+        for vocabulary in count_keys(captions.batches(), load_parser(config["spacy_model"]), config["attributes"]):
+            runs.append(str(Path(folder) / f"{len(runs)}.parquet"))
+            write_table(runs[-1], VOCABULARY, vocabulary_rows(vocabulary, n_usable, corpus_id))
+        merge_sorted(runs, VOCABULARY, KEY_FIELDS, vocabulary_path, add_counts)
+    parsed = {READ: n_usable, REPEATED: n_usable - captions.n_distinct, KEPT: captions.n_distinct}
+    write_accounting(accounting_path, f"vocabularies/{corpus}", {"caption": captions.counts, PARSED: parsed})
 
 
-def vocabulary_rows(vocabulary: Counter, n_parsed: int) -> Iterable[dict]:
-    """Yields rows of table VOCABULARY, sorted by key."""
+def vocabulary_rows(vocabulary: Counter, n_parsed: int, corpus_id: str, states: dict | None = None) -> Iterable[dict]:
+    """Yields rows of table VOCABULARY, sorted by key; all counted exactly unless `states` says otherwise."""
     for key in sorted(vocabulary):
         yield {
             **dict(zip(KEY_FIELDS, key, strict=True)),
             "count": vocabulary[key],
-            "state": COUNTED,
+            "state": states[key] if states else COUNTED,
+            "n_candidates": None,
+            "n_drawn": None,
+            "max_rate": None,
             "n_parsed": n_parsed,
+            "corpus_id": corpus_id,
         }
 
 
+def add_counts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Adds up the counts of equal keys; `n_parsed` is left as it is in one of them."""
+    others = [name for name in VOCABULARY.names if name not in (*KEY_FIELDS, "count")]
+    return rows.group_by(KEY_FIELDS).agg(pl.col("count").sum(), pl.col(others).first())
+
+
 def merge_vocabularies(shard_paths: list[str], accounting_paths: list[str], vocabulary_path: str) -> None:
-    """Adds up the vocabularies of all shards of a corpus.
+    """Adds up the vocabularies of all shards of a corpus, in memory that does not grow with their size.
 
     Args:
         shard_paths: tables VOCABULARY of all shards.
@@ -110,16 +147,28 @@ def merge_vocabularies(shard_paths: list[str], accounting_paths: list[str], voca
     Raises:
         ValueError: no caption of the corpus could be parsed.
     """
-    shards = [pl.from_arrow(read_table(path, VOCABULARY)) for path in shard_paths]
-    n_parsed = sum(row["count"] for row in read_accounting(accounting_paths) if row["reason"] == KEPT)
+    n_parsed = count_usable(accounting_paths)
     if n_parsed == 0:
         raise ValueError(f"{vocabulary_path}: the corpus holds no usable caption; see its accounting.csv")
-    merged = pl.concat(shards).group_by(*KEY_FIELDS, "state").agg(pl.col("count").sum()).sort(KEY_FIELDS)
-    merged = merged.with_columns(n_parsed=pl.lit(n_parsed, dtype=pl.Int64)).select(VOCABULARY.names)
-    write_table(vocabulary_path, VOCABULARY, merged.iter_rows(named=True))
+    total = pl.lit(n_parsed, dtype=pl.Int64).alias("n_parsed")
+    merge_sorted(
+        shard_paths, VOCABULARY, KEY_FIELDS, vocabulary_path, lambda rows: add_counts(rows).with_columns(total)
+    )
 
 
-def read_seen(vocabulary_path: str, min_count: int) -> set[tuple[str, ...]]:
-    """Reads the keys that occur in at least `min_count` captions."""
-    table = pl.from_arrow(read_table(vocabulary_path, VOCABULARY))
-    return set(table.filter(pl.col("count") >= min_count).select(KEY_FIELDS).iter_rows())
+def count_usable(accounting_paths: list[str]) -> int:
+    """Returns the number of usable captions of all shards, repeated ones counted each time."""
+    rows = read_accounting(accounting_paths)
+    return sum(row["count"] for row in rows if (row["unit"], row["reason"]) == ("caption", KEPT))
+
+
+def read_entries(vocabulary_path: str, keys: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], dict]:
+    """Reads the entries of some keys; the rest of the vocabulary, which may be large, never stands in memory.
+
+    Returns:
+        Row of table VOCABULARY by key; keys that the vocabulary lacks are left out.
+    """
+    wanted = pl.DataFrame(sorted(set(keys)), schema=dict.fromkeys(KEY_FIELDS, pl.String), orient="row")
+    read_table(vocabulary_path, VOCABULARY, [])  # refuses a file of another version
+    found = pl.scan_parquet(vocabulary_path).join(wanted.lazy(), on=KEY_FIELDS, how="semi").collect(engine="streaming")
+    return {tuple(row[field] for field in KEY_FIELDS): row for row in found.iter_rows(named=True)}

@@ -52,8 +52,8 @@ def write_corpus(world_path: str, corpus: str, captions_path: str, images_path: 
         captions_path: folder for the caption files.
         images_path: zip file with one member per row, named as the last part of its url.
         truth_path: JSON with what is held out, and per row the scene that the caption describes.
-        cfg: JSON of config block `icons` and the corpus's `definition`: `format` ("cc12m", "yfcc15m" or "laion400m"),
-            and for a control `control_of`: it draws as that corpus does, and holds nothing out.
+        cfg: JSON of config block `icons` and the corpus's `definition`: `format` ("cc12m", "yfcc_extract" or
+            "laion400m"), and for a control `control_of`: it draws as that corpus does, and holds nothing out.
 
     Raises:
         ValueError: the format is unknown.
@@ -199,7 +199,7 @@ def write_captions(format_: str, corpus: str, captions: list[str], folder: Path,
         lines += [urls[0], f"{urls[0]}\t"]  # a row without its second column, and an empty caption
         undecodable = b"\xff\xfe\tno UTF-8\n"
         (folder / "cc12m.tsv").write_bytes("".join(f"{line}\n" for line in lines).encode() + undecodable)
-    elif format_ == "yfcc15m":
+    elif format_ == "yfcc_extract":
         rows = [(url, *phrases.yfcc15m_row(text, rng)) for url, text in zip(urls, captions, strict=True)]
         rows += [(urls[0], "", ""), (urls[0], "100%25+icons", "")]  # no text at all, and a literal per cent sign
         (folder / "yfcc15m.tsv").write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
@@ -213,4 +213,4 @@ def write_captions(format_: str, corpus: str, captions: list[str], folder: Path,
             table = pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema)
             pq.write_table(table, folder / f"part-{shard:05d}.parquet", row_group_size=500)
     else:
-        raise ValueError(f"unknown corpus format {format_!r}: use cc12m, yfcc15m or laion400m")
+        raise ValueError(f"unknown corpus format {format_!r}: use cc12m, yfcc_extract or laion400m")

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from crepebench.corpora import list_files, read_rows
+from crepebench.corpora import list_files, read_batches
 from crepebench.files import atomic_path
 from crepebench.models import encode_trimmed_texts, trim_tokens
 
@@ -48,7 +48,7 @@ def train_mini_clip(
         config_path: open_clip_config.json to write.
         weights_path: open_clip_model.safetensors to write, in the same folder.
         seed: seed of the weights and of the order of the rows.
-        cfg: JSON of `epochs` and the corpus's `format`, a key of `crepebench.corpora.FORMATS`.
+        cfg: JSON of `epochs` and the corpus's `format`, one of `crepebench.corpora.PUBLISHED`.
     """
     import open_clip
     import torch
@@ -76,8 +76,12 @@ def train_mini_clip(
 
 def read_training_rows(captions_path: str, format_: str) -> list[tuple[str, str]]:
     """Reads (image member, caption) of each usable row."""
-    rows = read_rows(list_files([captions_path]), format_)
-    return [(row.url.rpartition("/")[2], row.text) for row in rows if not row.reason]
+    batches = read_batches(list_files([captions_path]), {"format": format_}, with_urls=True)
+    return [
+        (url.rpartition("/")[2], text)
+        for batch in batches
+        for url, text in zip(batch.urls.to_pylist(), batch.texts.to_pylist(), strict=True)
+    ]
 
 
 def read_images(images_path: str, members: list[str], preprocess):

@@ -1,0 +1,369 @@
+"""Read the fields of rows from files of any kind in which captions are kept, block by block, in bounded memory.
+
+A file is cut into blocks: of a file of lines as `crepebench.line_files` says, of a Parquet file its row groups, of a
+CSV file or a tar runs of rows or samples. A reader is told which blocks to take. It does not decode the others where
+the kind of file allows that; docs/corpora.md says where.
+"""
+
+import csv
+import io
+import json
+import tarfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from crepebench.line_files import MOST_ROW_BYTES, DamagedFileError, Takes, guarded, open_binary, read_lines
+
+BLOCK_ROWS = 2_000
+"""Rows of a block of a CSV file, samples of a block of a tar."""
+MOST_ROWS = 20_000
+"""Rows that are read at once from a Parquet file; fewer where they are long. The file says how long they are, but not
+where it holds repeated texts once."""
+COLUMNS_WRONG, JSON_INVALID, MISSING = "columns_wrong", "json_invalid", "text_missing"
+"""Reasons for which a row has no fields."""
+NOT_TEXT, UNDECODABLE = "text_not_text", "text_undecodable"
+"""Reasons for which a field is no text."""
+
+
+class RawRows(NamedTuple):
+    """Rows as they stand in a file.
+
+    Attributes:
+        columns: for each wanted field the bytes of every row, null where a row has none.
+        dropped: rows that have no fields, by reason.
+    """
+
+    columns: list[pa.LargeBinaryArray]
+    dropped: Counter
+
+
+def read_tsv(
+    path: str, fields: Sequence[str | int], n_columns: int | None, head: str, takes: Takes
+) -> Iterator[RawRows]:
+    """Reads rows of a file of lines whose columns are parted by tabs, without quotes.
+
+    Args:
+        path: the file.
+        fields: names of columns, if the file has a head row; else their numbers, from 0.
+        n_columns: number of columns; None where a head row says it, or where the first row does.
+        head: first line that is no row, where there may be one.
+        takes: which blocks to read.
+
+    Yields:
+        RawRows; rows with another number of columns are `columns_wrong`, those that are not UTF-8 `text_undecodable`.
+
+    Raises:
+        ValueError: the head row lacks a column, or the file is damaged.
+    """
+    line = _first_line(path)
+    if line is None:
+        return
+    first = line.split("\t")
+    has_head = isinstance(fields[0], str) or line == head
+    numbers = [_column_number(path, first, field) if isinstance(field, str) else field for field in fields]
+    n_columns = n_columns or len(first)
+    if max(numbers) >= n_columns:
+        raise ValueError(f"{path}: has {n_columns} columns, so there is no column number {max(numbers) + 1}")
+    for chunk, is_start in read_lines(path, takes):
+        if is_start and has_head:
+            chunk = chunk.partition(b"\n")[2]
+        if chunk:
+            yield _tsv_rows(chunk, numbers, n_columns)
+
+
+def _first_line(path: str) -> str | None:
+    """Returns the first line; None if the file is empty."""
+    with open_binary(path) as stream:
+        line = guarded(path, "at its start", lambda: stream.readline(MOST_ROW_BYTES))
+    return line.decode("utf-8-sig", errors="replace").rstrip("\r\n") if line else None
+
+
+def _column_number(path: str, head: Sequence[str], field: str) -> int:
+    """Returns the number of a column by its name, in any case if no name is exactly the same."""
+    for names, wanted in ((list(head), field), ([name.lower() for name in head], field.lower())):
+        if wanted in names:
+            return names.index(wanted)
+    raise ValueError(f"{path}: has no column {field!r}, but {list(head)}")
+
+
+def _tsv_rows(chunk: bytes, numbers: Sequence[int], n_columns: int) -> RawRows:
+    chunk, n_undecodable = _decodable_lines(chunk)
+    if not chunk:
+        return RawRows([_empty()] * len(numbers), Counter({UNDECODABLE: n_undecodable}))
+    if b"\r" in chunk:
+        chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b" ")
+    n_wrong = 0
+
+    def skip(_) -> str:
+        nonlocal n_wrong
+        n_wrong += 1
+        return "skip"
+
+    names = list(map(str, range(n_columns)))
+    table = pacsv.read_csv(
+        pa.BufferReader(chunk),
+        pacsv.ReadOptions(column_names=names, use_threads=False, block_size=len(chunk) + 1),
+        pacsv.ParseOptions(
+            delimiter="\t", quote_char=False, double_quote=False, ignore_empty_lines=False, invalid_row_handler=skip
+        ),
+        pacsv.ConvertOptions(
+            check_utf8=False,
+            column_types=dict.fromkeys(names, pa.large_binary()),
+            include_columns=[names[number] for number in dict.fromkeys(numbers)],
+        ),
+    )
+    columns = [pa.concat_arrays(table[names[number]].chunks or [_empty()]) for number in numbers]
+    return RawRows(columns, Counter({COLUMNS_WRONG: n_wrong, UNDECODABLE: n_undecodable}))
+
+
+def _decodable_lines(chunk: bytes) -> tuple[bytes, int]:
+    """Returns the lines that are UTF-8, and the number of the others."""
+    if _is_utf8(chunk):
+        return chunk, 0
+    lines = chunk.removesuffix(b"\n").split(b"\n")
+    kept = list(filter(_is_utf8, lines))
+    return b"".join(line + b"\n" for line in kept), len(lines) - len(kept)
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _empty() -> pa.LargeBinaryArray:
+    return pa.array([], pa.large_binary())
+
+
+def read_jsonl(path: str, fields: Sequence[str], takes: Takes) -> Iterator[RawRows]:
+    """Reads rows of a file with a JSON object in each line.
+
+    A list of texts stands for as many rows.
+
+    Yields:
+        RawRows; a line that is no JSON object is `json_invalid`, one without any of the fields `text_missing`.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
+    for chunk, _ in read_lines(path, takes):
+        rows = _RowBuilder(len(fields))
+        for line in chunk.removesuffix(b"\n").split(b"\n"):
+            rows.add_json(line, fields)
+        yield rows.build()
+
+
+class _RowBuilder:
+    """Gathers rows; rows that are no rows are counted by reason."""
+
+    def __init__(self, n_fields: int):
+        self._columns = [[] for _ in range(n_fields)]
+        self._dropped: Counter = Counter()
+
+    def __len__(self) -> int:
+        return len(self._columns[0]) + self._dropped.total()
+
+    def add(self, values: Iterable[bytes | None]) -> None:
+        for column, value in zip(self._columns, values, strict=True):
+            column.append(value)
+
+    def drop(self, reason: str) -> None:
+        self._dropped[reason] += 1
+
+    def add_json(self, text: bytes, fields: Sequence[str]) -> None:
+        try:
+            row = json.loads(text.decode("utf-8"))
+        except UnicodeDecodeError:
+            return self.drop(UNDECODABLE)
+        except (ValueError, RecursionError):
+            return self.drop(JSON_INVALID)
+        if not isinstance(row, dict):
+            return self.drop(JSON_INVALID)
+        if not row.keys() & set(fields):
+            return self.drop(MISSING)
+        values = [row.get(field) for field in fields]
+        several = values[0] if len(values) == 1 and isinstance(values[0], list) else None
+        for one in [values] if several is None else [[value] for value in several]:
+            self._add_texts(one)
+        return None
+
+    def _add_texts(self, values: Sequence) -> None:
+        if not all(isinstance(value, str | None) for value in values):
+            return self.drop(NOT_TEXT)
+        try:
+            return self.add([None if value is None else value.encode("utf-8") for value in values])
+        except UnicodeEncodeError:  # half of a surrogate pair, as \ud800
+            return self.drop(UNDECODABLE)
+
+    def build(self) -> RawRows:
+        return RawRows([pa.array(column, pa.large_binary()) for column in self._columns], self._dropped)
+
+
+def read_csv(path: str, fields: Sequence[str | int], takes: Takes) -> Iterator[RawRows]:
+    """Reads rows of a CSV file: values may be in double quotes, and then hold commas and line ends.
+
+    Only a reader from the start knows where a row ends, so every block is decoded, whether it is taken or not.
+
+    Args and Yields: as for `read_tsv`.
+
+    Raises:
+        ValueError: the head row lacks a column, or the file is damaged.
+    """
+    csv.field_size_limit(MOST_ROW_BYTES)
+    with open_binary(path) as binary:
+        text = io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        reader = csv.reader(text)
+        blocks = _blocks(__csv_rows(path, reader), BLOCK_ROWS)
+        first_block = next(blocks, [])
+        first = first_block[0] if first_block else []
+        has_head = isinstance(fields[0], str)
+        numbers = [_column_number(path, first, field) for field in fields] if has_head else list(fields)
+        if first and max(numbers) >= len(first):
+            raise ValueError(f"{path}: has {len(first)} columns, so there is no column number {max(numbers) + 1}")
+        for block, lines in enumerate(_chain_first(first_block[has_head:], blocks)):
+            if takes(block):
+                rows = _RowBuilder(len(fields))
+                for line in lines:
+                    if len(line) == len(first):
+                        rows.add(line[number].encode("utf-8", errors="surrogateescape") for number in numbers)
+                    else:
+                        rows.drop(COLUMNS_WRONG)
+                yield rows.build()
+
+
+def _chain_first(first: list, others: Iterator[list]) -> Iterator[list]:
+    yield first
+    yield from others
+
+
+def _blocks(items: Iterator, size: int) -> Iterator[list]:
+    """Yields lists of `size` items; the last one may be shorter."""
+    block = []
+    for item in items:
+        block.append(item)
+        if len(block) == size:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def __csv_rows(path: str, reader) -> Iterator[list[str]]:
+    while True:
+        row = guarded(path, f"at line {reader.line_num + 1}", lambda: next(reader, None))
+        if row is None:
+            return
+        yield row
+
+
+def read_parquet(path: str, fields: Sequence[Sequence[str]], takes: Takes, most_bytes: int) -> Iterator[RawRows]:
+    """Reads rows of a Parquet file; a block is a row group.
+
+    Args:
+        path: the file.
+        fields: for each field the names that its column may have, in any case.
+        takes: which blocks to read.
+        most_bytes: about how many bytes of text are read at once.
+
+    Raises:
+        ValueError: the file or a row group is damaged, or a column is missing or no text.
+    """
+    with open(path, "rb") as stream:
+        file = guarded(path, "where its last bytes describe its content", lambda: pq.ParquetFile(stream))
+        schema = file.schema_arrow
+        names = [_parquet_column(path, schema.names, choice) for choice in fields]
+        for name in names:
+            if not _is_text(schema.field(name).type):
+                raise ValueError(f"{path}: column {name!r} is no text, but {schema.field(name).type}")
+        for group in filter(takes, range(file.num_row_groups)):
+            metadata = file.metadata.row_group(group)
+            n_bytes = sum(
+                metadata.column(i).total_uncompressed_size
+                for i in range(metadata.num_columns)
+                if metadata.column(i).path_in_schema in names
+            )
+            n_rows = max(1, min(MOST_ROWS, most_bytes * metadata.num_rows // max(n_bytes, 1)))
+            batches = file.iter_batches(n_rows, row_groups=[group], columns=names, use_threads=False)
+            while (batch := guarded(path, f"in row group {group}", lambda i=batches: next(i, None))) is not None:
+                yield RawRows([_as_binary(batch[name]) for name in names], Counter())
+
+
+def _parquet_column(path: str, names: Sequence[str], choice: Sequence[str]) -> str:
+    for wanted in choice:
+        for name in names:
+            if wanted in (name, name.lower()) or wanted.lower() == name.lower():
+                return name
+    raise ValueError(f"{path}: has no column {' or '.join(map(repr, choice))}, but {list(names)}")
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    type_ = type_.value_type if pa.types.is_dictionary(type_) else type_
+    checks = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
+    return any(getattr(pa.types, f"is_{check}")(type_) for check in checks) or pa.types.is_null(type_)
+
+
+def _as_binary(column: pa.Array) -> pa.LargeBinaryArray:
+    column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    return column.cast(pa.large_binary())
+
+
+def read_webdataset(path: str, field: str, takes: Takes) -> Iterator[RawRows]:
+    """Reads captions of a tar of samples: neighbouring members with one name up to its first dot.
+
+    Args:
+        path: the tar, compressed or not.
+        field: the caption's member by what follows that dot ("txt"), or a field of a JSON member ("json.caption").
+        takes: which blocks of samples to read.
+
+    Yields:
+        RawRows; a sample without that member is `text_missing`.
+
+    Raises:
+        ValueError: the tar is damaged.
+    """
+    suffix, _, key = field.partition(".") if field.startswith("json.") else (field, "", "")
+    for block, samples in enumerate(_blocks(_tar_samples(path, suffix), BLOCK_ROWS)):
+        if takes(block):
+            rows = _RowBuilder(1)
+            for content in samples:
+                if content is None:
+                    rows.drop(MISSING)
+                elif key:
+                    rows.add_json(content, [key])
+                else:
+                    rows.add([content])
+            yield rows.build()
+
+
+def _tar_samples(path: str, suffix: str) -> Iterator[bytes | None]:
+    """Yields the content of the member with that suffix of every sample; None where it has none."""
+    place, sample, content = "at its start", None, None
+    archive = guarded(path, place, lambda: tarfile.open(path, "r:*"))  # noqa: SIM115
+    with archive:
+        while (member := guarded(path, place, archive.next)) is not None:
+            archive.members = []  # else it remembers every member
+            folder, _, name = member.name.rpartition("/")
+            stem, _, found = name.partition(".")
+            if not member.isfile() or not stem:
+                continue
+            place = f"after member {member.name}"
+            if (folder, stem) != sample:
+                if sample is not None:
+                    yield content
+                sample, content = (folder, stem), None
+            if found.lower() == suffix.lower():
+                content = guarded(path, f"in member {member.name}", archive.extractfile(member).read)
+                if len(content) != member.size:
+                    raise DamagedFileError(f"{path}: the file is damaged in member {member.name}")
+        if sample is not None:
+            yield content
+        archive.fileobj.seek(archive.offset)
+        if guarded(path, place, lambda: archive.fileobj.read(tarfile.BLOCKSIZE)) != bytes(tarfile.BLOCKSIZE):
+            raise DamagedFileError(f"{path}: the file is damaged {place}: no mark of the end follows")

@@ -1,0 +1,84 @@
+"""Words of a parsed text as the rules of the parser read them, with the tagger's commonest errors mended.
+
+They are plain objects: the rules ask for tags and heads many times, and spaCy makes a new string at each.
+"""
+
+from dataclasses import dataclass, field
+
+NOUNS = ("NOUN", "PROPN")
+NOUN_PLACES = ("pobj", "dobj", "nsubj", "nsubjpass")
+"""Dependencies of words that stand where a noun must stand."""
+NO_NOUNS = frozenset(
+    "left right front back top bottom side up down out here there outside inside so such more most less enough".split()
+)
+"""Words that stand where a noun must stand, and name no object there: "on the right"."""
+ARTICLES = ("a", "an")
+
+
+@dataclass(slots=True, eq=False)
+class Word:
+    """A token.
+
+    Attributes:
+        i: its place in the text.
+        text: lower case.
+        start: its first character in the text.
+        pos, tag, dep: spaCy's universal and Penn part of speech and dependency, mended.
+        head: the word that governs it; a root governs itself.
+        children: the words that it governs, in reading order.
+        in_preposition: whether it belongs to a preposition of several words.
+    """
+
+    i: int
+    text: str
+    start: int
+    pos: str
+    tag: str
+    dep: str
+    head: "Word" = None
+    children: list["Word"] = field(default_factory=list)
+    in_preposition: bool = False
+
+    @property
+    def end(self) -> int:
+        """The character after its last one."""
+        return self.start + len(self.text)
+
+
+def read_words(doc, offset: int = 0) -> list[Word]:
+    """Reads the words of a parsed text.
+
+    Args:
+        doc: spaCy's Doc, tagged and parsed.
+        offset: characters before the text itself.
+    """
+    words = [
+        Word(i, token.lower_, token.idx - offset, token.pos_, token.tag_, token.dep_) for i, token in enumerate(doc)
+    ]
+    for word, head in zip(words, doc.to_array("HEAD").astype("int64").tolist(), strict=True):
+        word.head = words[word.i + head]
+        if head:
+            word.head.children.append(word)
+    return words
+
+
+def mend_tags(words: list[Word]) -> None:
+    """Mends tags that cannot be right where the word stands; words of prepositions must be marked before.
+
+    - A word where a noun must stand is a noun ("on surfboard", tagged as an adjective).
+    - So is one that has an article ("the railing", tagged as a verb), or is joined to a noun ("a suit and tie").
+    - After a preposition that ends in "to" there is no infinitive ("next to train").
+    """
+    for word in words:
+        if word.in_preposition or word.pos not in ("ADJ", "ADV", "VERB") or not word.text.isalpha():
+            continue
+        if word.pos == "VERB":
+            is_noun = (
+                any(child.dep == "det" for child in word.children)
+                or (word.dep == "conj" and word.head.pos in NOUNS and word.tag in ("VB", "VBP") and not word.children)
+                or (word.tag in ("VB", "VBP") and any(c.text == "to" and c.in_preposition for c in word.children))
+            )
+        else:
+            is_noun = word.dep in NOUN_PLACES or (word.dep == "ROOT" and any(c.dep == "det" for c in word.children))
+        if is_noun and word.text not in NO_NOUNS:
+            word.pos = "NOUN"
