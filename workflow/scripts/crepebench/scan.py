@@ -26,6 +26,8 @@ ANY = -1
 
 def necessary_words(relation: str) -> tuple[frozenset[str], ...]:
     """Stands in for the parser's function of that name."""
+    if relation == "have":
+        return (frozenset(["have", "'s", "’s", "'", "’"]),)
     words = relation.split()
     tails = (" ".join(words[first:]) for first in range(len(words)))
     normal = next((tail for tail in tails if tail in MULTIWORD_PREPOSITIONS), "")
@@ -45,6 +47,7 @@ class CandidateIndex:
     Attributes:
         keys: as given; their positions are the key_ids.
         is_open: (n_keys,) bool, False for keys that were dropped.
+        runs: for each slot, a word that keys need, the runs that stand for it.
     """
 
     def __init__(self, keys: Iterable[Key]):
@@ -52,8 +55,9 @@ class CandidateIndex:
         self.is_open = np.ones(len(self.keys), bool)
         slots = _Slots()
         roles = [_roles(key, slots) for key in self.keys]
-        self._n_slots = len(slots.runs)
-        self._forms = _form_table(slots.runs)
+        self.runs = slots.runs
+        self._n_slots = len(self.runs)
+        self._forms = _form_table(self.runs)
         words = [{first, second, *middle} - {ANY} for _, first, second, middle in roles]
         n_keys = Counter(slot for each in words for slot in each)
         by_rarity = [sorted(each, key=lambda slot: (n_keys[slot], slot)) or [ANY] for each in words]

@@ -1,9 +1,11 @@
 """Compiled loops of `crepebench.scan`: find the words of captions in Arrow's buffers, and the keys that they complete.
 
-Words are slots, numbered from 0; a run of letters or digits (`crepebench.surface_forms.RUN`) stands for any number
-of them. Runs are compared by 64-bit hashes only: equal hashes of different runs can add candidates, never lose one.
+Words are slots, numbered from 0; a run (`crepebench.surface_forms.RUN`) stands for any number of them. Runs are
+compared by 64-bit hashes only: equal hashes of different runs can add candidates, never lose one.
 Nothing is cleared between captions: `seen[slot] == row` says that the caption holds the word.
 """
+
+import string
 
 import numpy as np
 from numba import njit
@@ -15,15 +17,18 @@ HASH_FACTOR = np.uint64(0x100000001B3)
 """The constants of the hash FNV-1a."""
 NOT_FOUND = -1
 
+LETTER, DIGIT, MARKS = 1, 2, 3
 RUN_CLASS = np.zeros(256, np.uint8)
-"""0 for bytes between runs, those of most non-ASCII characters included; 1 for letters, 2 for digits, 3 for marks."""
-RUN_CLASS[ord("a") : ord("z") + 1] = 1
-RUN_CLASS[ord("0") : ord("9") + 1] = 2
-RUN_CLASS[[ord("'"), MARK.encode()[0]]] = 3
+"""Classes of bytes; 0 for those between runs: spaces and most non-ASCII characters."""
+RUN_CLASS[list(map(ord, string.ascii_lowercase))] = LETTER
+RUN_CLASS[list(map(ord, string.digits))] = DIGIT
+RUN_CLASS[[*map(ord, string.punctuation), MARK.encode()[0]]] = MARKS
 
 ATOM, ATTRIBUTE_PAIR, TRIPLE = 0, 1, 2
-NEAR_ATTRIBUTE, NEAR_TRIPLE, MIDDLE_TRIPLE = 4, 4, 10
-"""Distances in runs: tier 2 of an attribute and its object; tiers 1 and 2 of a subject and its object."""
+STEP = 2
+"""From a word's place to the next word's; marks stand between."""
+NEAR_ATTRIBUTE, NEAR_TRIPLE, MIDDLE_TRIPLE = 4 * STEP, 4 * STEP, 10 * STEP
+"""Distances: tier 2 of an attribute and its object; tiers 1 and 2 of a subject and its object."""
 
 
 def hash_run(run: str) -> int:
@@ -45,7 +50,7 @@ def next_run(data, start, end):
     while start < end and RUN_CLASS[data[start]] == run_class:
         value = (value ^ np.uint64(data[start])) * HASH_FACTOR
         start += 1
-        if run_class == 3:
+        if run_class == MARKS:
             break
     return start, value if value else np.uint64(1)
 
@@ -121,7 +126,7 @@ def attribute_tier(attribute, object_, heads, nexts, places):
             first = nexts[first]
         near = first
         while near != NOT_FOUND and places[near] <= places[at] + NEAR_ATTRIBUTE:
-            if places[near] == places[at] + 1:
+            if places[near] == places[at] + STEP:
                 return 1
             if places[near] != places[at]:
                 tier = 2
@@ -142,7 +147,7 @@ def triple_tier(subject, object_, middle_start, middle_end, cursors, heads, next
         cursors: first occurrences of the relation's words; they are moved on.
         heads: first occurrence of each slot in the caption.
         nexts: next occurrence of the same slot.
-        places: number of the occurrence's run in the caption.
+        places: where the occurrence stands, in steps of `STEP` a word.
     """
     tier, last, at = 3, heads[object_], heads[subject]
     while at != NOT_FOUND:
@@ -198,13 +203,14 @@ def pair_rows(texts, forms, entries, roles, scratch, pairs, first_row):
             start, value = next_run(data, start, end)
             if value == 0:
                 break
-            place += 1
+            is_mark = RUN_CLASS[data[start - 1]] == MARKS
+            place += 0 if is_mark else STEP
             form = find_form(value, table)
             if form == NOT_FOUND:
                 continue
             for at in range(slot_starts[form], slot_ends[form]):
                 slot = slots[at]
-                nexts[n_places], places[n_places] = NOT_FOUND, place
+                nexts[n_places], places[n_places] = NOT_FOUND, place + is_mark
                 if seen[slot] == row:
                     nexts[tails[slot]] = n_places
                 else:

@@ -1,7 +1,7 @@
 """List the words of a caption from which the parser can make a normal form, so that none of its captions is missed.
 
 `crepebench.lemmas.lemmatise` is inverted: its tables exactly, the rest by the regular forms of a lemma. Forms are then
-cut into runs of ASCII letters, of digits, and apostrophes, which is finer than the tokens of spaCy: a token begins and
+cut into runs of ASCII letters or digits and single marks, which is finer than the tokens of spaCy: a token begins and
 ends where a run does, except in its exceptions ("cannot"), whose parts therefore also stand for the whole. So a folded
 caption with the form holds its runs. One run is enough to find a candidate, and the longest is the rarest.
 """
@@ -12,8 +12,8 @@ from functools import cache
 
 from crepebench.lemmas import NOUN_LEMMAS, REGULAR_ENDINGS, lemmatise, regular_forms
 
-RUN = re.compile(r"[a-z]+|[0-9]+|'|[\u2000-\u2fff]")
-"""A run of letters or digits of a folded text, or a mark. Non-ASCII letters and all other characters are no runs."""
+RUN = re.compile(r"[a-z]+|[0-9]+|[!-/:-@\[-`{-~\u2000-\u2fff]")
+"""A run of letters or digits of a folded text, or a mark of punctuation; non-ASCII letters are neither."""
 MARK = "’"
 """Stands for all characters between U+2000 and U+2FFF, which have the same first byte in UTF-8: curly apostrophes,
 and with them other quotation marks and dashes."""
