@@ -203,14 +203,14 @@ def build_graph(doc, attributes: str = PAPER_RULE, offset: int = 0) -> Graph:
     for span in spans:
         builder.add_span_relation(span)
     for word in words:
-        if word.in_preposition:
+        if word.dep == "poss":
+            builder.add_possessive(word)
+        if word.in_preposition or not word.is_word:
             continue
         if word.dep in ("prep", "agent", "dative", "prt") and word.pos in ("ADP", "SCONJ", "ADV"):
             builder.add_preposition(word)
         elif word.pos == "VERB":
             builder.add_verb(word)
-        elif word.dep == "poss":
-            builder.add_possessive(word)
     return builder.graph()
 
 
