@@ -6,6 +6,8 @@ import yaml
 
 from crepebench.settings import (
     check_names,
+    corpus_record_settings,
+    corpus_settings,
     features_settings,
     read_definition,
     read_models,
@@ -152,6 +154,59 @@ def test_corpus_from_files_must_name_its_files(schema, config):
     config["corpora"]["definitions"]["mine"] = {"source": "files", "format": "cc12m"}
     with pytest.raises(jsonschema.ValidationError, match="'files' is a required property"):
         jsonschema.validate(config, schema)
+
+
+FILES = {"source": "files", "files": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("definition", "message"),
+    [
+        ({**FILES, "format": "jsonl"}, "'caption' is a required property"),
+        ({**FILES, "format": "cc12m", "caption": "text"}, "False schema does not allow 'text'"),
+        ({**FILES, "format": "tsv", "caption": 0}, "0 is not valid under any|0 is less than"),
+        ({**FILES, "format": "csv", "caption": ["a", 2]}, "is not valid under any of the given schemas"),
+        ({**FILES, "format": "parquet", "caption": 2}, "2 is not valid under any of the given schemas"),
+        ({**FILES, "format": "webdataset", "caption": ["txt"]}, r"\['txt'\] is not of type 'string'"),
+        ({**FILES, "format": "yfcc15m_clip"}, "'subset' is a required property"),
+        ({**FILES, "format": "cc12m", "subset": "a"}, "False schema does not allow 'a'"),
+        ({**FILES, "format": "cc12m", "manifest": "a"}, r"False schema does not allow \['a'\]"),
+        ({"source": "icons", "format": "relaion"}, "'relaion' is not one of"),
+        ({"source": "icons", "format": "cc12m", "release": "x"}, "False schema does not allow 'x'"),
+        ({**FILES, "format": "yfcc15m"}, "'yfcc15m' is not one of"),
+        ({**FILES, "format": "cc12m", "captoin": "x"}, "'captoin' was unexpected"),
+    ],
+)
+def test_definition_of_a_corpus_that_makes_no_sense_is_refused(schema, config, definition, message):
+    config["corpora"]["definitions"]["mine"] = definition
+    with pytest.raises(jsonschema.ValidationError, match=message):
+        jsonschema.validate(config, schema)
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        {**FILES, "format": "csv", "caption": 2},
+        {**FILES, "format": "tsv", "caption": ["title", "text"], "release": "of May"},
+        {**FILES, "format": "webdataset", "caption": "json.caption"},
+        {**FILES, "format": "yfcc15m_clip", "subset": "a.tsv"},
+        {"source": "files", "format": "relaion", "manifest": "a.yaml"},
+    ],
+)
+def test_definition_of_a_corpus_may_have_what_its_format_needs(schema, config, definition):
+    config["corpora"]["definitions"]["mine"] = definition
+    jsonschema.validate(config, schema)
+
+
+def test_reading_of_a_corpus_depends_on_what_chooses_its_rows_only(config):
+    more = {"format": "yfcc15m_clip", "subset": "a.tsv", "release": "of May"}
+    config["corpora"]["definitions"]["mine"] = {**FILES, **more}
+    assert corpus_settings(config, "mine") == {"format": "yfcc15m_clip", "subset": "a.tsv", **config["parser"]}
+    assert corpus_record_settings(config, "mine") == {
+        "source": "files",
+        "release": "of May",
+        "reading": {"format": "yfcc15m_clip"},
+    }
 
 
 def test_definition_is_found_by_name(config):

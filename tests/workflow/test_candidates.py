@@ -12,7 +12,6 @@ from crepebench.vocabularies import COUNTED, KEY_FIELDS, NOT_FOUND, REACHED
 from .conftest import TINY, assert_nothing_to_do, assert_ok, run_snakemake
 
 CORPORA = ("mini_cc12m", "mini_yfcc15m", "mini_laion400m")
-SPLITS = [f"results/splits/{corpus}.parquet" for corpus in CORPORA]
 KEYS = "results/candidates/test_keys.parquet"
 
 
@@ -46,9 +45,16 @@ def parsed_captions(folder):
     return n_parsed
 
 
-@pytest.mark.parametrize(("shards", "cores", "waves", "min_count"), [(1, 1, [1], 1), (3, 2, [0.4, 1], 2)])
+def splits_of(corpora):
+    return [f"results/splits/{corpus}.parquet" for corpus in corpora]
+
+
+@pytest.mark.parametrize(
+    ("corpora", "shards", "cores", "waves", "min_count"),
+    [(CORPORA, 2, 2, [0.5, 1], 1), (CORPORA[:1], 1, 1, [1], 1), (CORPORA[1:2], 3, 2, [0.3, 0.6, 1], 2)],
+)
 def test_candidates_give_the_states_that_parsing_everything_gives(
-    run_folder, tiny_run, checkout, shards, cores, waves, min_count
+    run_folder, tiny_run, checkout, corpora, shards, cores, waves, min_count
 ):
     overlay = overlay_of(
         run_folder,
@@ -56,10 +62,11 @@ def test_candidates_give_the_states_that_parsing_everything_gives(
         vocabularies={"mode": "candidates", "waves": waves},
         splits={"min_count": min_count},
     )
-    assert_ok(run_snakemake(run_folder, *SPLITS, "--cores", str(cores), overlay=overlay, root=checkout))
+    splits = splits_of(corpora)
+    assert_ok(run_snakemake(run_folder, *splits, "--cores", str(cores), overlay=overlay, root=checkout))
     keys = read(run_folder, KEYS)
     assert len(keys) > 100
-    for corpus in CORPORA:
+    for corpus in corpora:
         parsed = read(tiny_run, f"results/vocabularies/{corpus}.parquet").select(*KEY_FIELDS, exact="count")
         found = read(run_folder, f"results/candidates/{corpus}.parquet")
         assert found.select(KEY_FIELDS).equals(keys.select(KEY_FIELDS))
@@ -71,21 +78,22 @@ def test_candidates_give_the_states_that_parsing_everything_gives(
             assert read(run_folder, f"results/splits/{corpus}.parquet").equals(
                 read(tiny_run, f"results/splits/{corpus}.parquet")
             )
-    assert_nothing_to_do(run_snakemake(run_folder, *SPLITS, "-n", overlay=overlay, root=checkout))
+    assert_nothing_to_do(run_snakemake(run_folder, *splits, "-n", overlay=overlay, root=checkout))
 
 
 def test_after_a_change_of_filters_only_what_is_new_is_looked_for(run_folder, checkout):
+    splits = splits_of(CORPORA[:1])
+
     def run(**regions):
         overlay = overlay_of(run_folder, vocabularies={"mode": "candidates"}, regions=regions)
-        assert_ok(run_snakemake(run_folder, *SPLITS, "--cores", "2", overlay=overlay, root=checkout))
+        assert_ok(run_snakemake(run_folder, *splits, "--cores", "2", overlay=overlay, root=checkout))
         return parsed_captions(run_folder), set(read(run_folder, KEYS).select(KEY_FIELDS).iter_rows())
 
     n_of_few, few = run(min_area=60_000)
     n_of_new, many = run(min_area=40_000)
     assert few < many
-    store = run_folder / "results/stores/vocabularies"
-    shutil.rmtree(store)
-    shutil.rmtree(run_folder / "results/candidates")
+    for folder in ("stores/vocabularies", "candidates", "splits"):
+        shutil.rmtree(run_folder / "results" / folder)
     n_of_all, again = run(min_area=40_000)
     assert again == many
     assert 0 < n_of_new < n_of_all

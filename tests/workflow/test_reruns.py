@@ -36,6 +36,7 @@ STAGES = {
     "Visual Genome": ["build_visual_genome"],
     "regions": ["filter_regions"],
     "graphs": ["parse_regions", "build_region_graphs", "filter_graphs"],
+    "corpora": ["validate_corpus"],
     "vocabularies": ["parse_corpus", "build_vocabulary", *CANDIDATE_RULES],
     "splits": ["build_splits"],
     "retrieval sets": ["build_retrieval_sets"],

@@ -3,7 +3,7 @@ rule build_test_keys:
     input:
         graphs="results/graphs/regions.parquet",
     output:
-        keys="results/candidates/test_keys.parquet",
+        test_keys="results/candidates/test_keys.parquet",
     log:
         "results/logs/build_test_keys/test_keys.log",
     benchmark:
@@ -23,7 +23,7 @@ rule build_test_keys:
 rule build_first_wave:
     """List what is not known yet of a corpus."""
     input:
-        keys="results/candidates/test_keys.parquet",
+        test_keys="results/candidates/test_keys.parquet",
         record="results/corpora/{corpus}.json",
     output:
         wave="results/candidates/waves/{corpus}/1.parquet",

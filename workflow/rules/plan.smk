@@ -11,7 +11,7 @@ rule plan:
         cfg=to_json(config),
         sources=get_source_files(),
         images=get_found_image_places(),
-        others=get_manifest_files(),
+        others=get_manifest_files() + get_corpus_manifests(*config["corpora"]["use"]),
         downloads=get_missing_downloads(),
         corpora={
             corpus: get_corpus_paths(corpus) for corpus in config["corpora"]["use"]

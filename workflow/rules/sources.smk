@@ -133,8 +133,8 @@ def get_missing_downloads():
     """Files that a run would fetch, each with its manifest."""
     files = {} if IS_ICONS else dict.fromkeys(get_manifest_files(), str(MANIFEST))
     for corpus in config["corpora"]["use"]:
-        manifest = settings.read_definition(config, "corpora", corpus).get("manifest")
-        files |= dict.fromkeys(get_corpus_paths(corpus), manifest) if manifest else {}
+        for manifest in get_corpus_manifests(corpus):
+            files |= dict.fromkeys(get_corpus_paths(corpus), manifest)
     made = {path: file for path, file in files.items() if path.startswith(f"{STORE}/")}
     return {path: file for path, file in made.items() if not os.path.exists(path)}
 
@@ -142,10 +142,14 @@ def get_missing_downloads():
 def get_manifest(wildcards):
     """Manifest of the files that a folder of downloads holds; a newer one fetches nothing again."""
     kind, _, corpus = wildcards.collection.partition("/")
-    if kind == "visual_genome":
-        return ancient(str(MANIFEST))
-    manifest = settings.read_definition(config, "corpora", corpus).get("manifest")
-    return ancient(manifest) if manifest else []
+    found = get_corpus_manifests(corpus) if kind == "corpora" else [str(MANIFEST)]
+    return [ancient(path) for path in found]
+
+
+def get_corpus_manifests(*names):
+    """Manifests of those of the corpora that have one."""
+    found = [settings.read_definition(config, "corpora", name) for name in names]
+    return [item["manifest"] for item in found if "manifest" in item]
 
 
 def get_corpus_paths(corpus):
@@ -176,8 +180,7 @@ def get_corpus_files(wildcards):
 
 def get_corpus_manifest(wildcards):
     """Manifest of a corpus, if it has one."""
-    definition = settings.read_definition(config, "corpora", wildcards.corpus)
-    return [definition["manifest"]] if "manifest" in definition else []
+    return get_corpus_manifests(wildcards.corpus)
 
 
 def get_corpus_stamps(wildcards):

@@ -6,7 +6,7 @@ from crepebench.waves import write_first_wave
 if __name__ == "__main__":
     start_log(snakemake)
     write_first_wave(
-        keys_path=snakemake.input.keys,
+        keys_path=snakemake.input.test_keys,
         record_path=snakemake.input.record,
         wave_path=snakemake.output.wave,
         cfg=snakemake.params.cfg,

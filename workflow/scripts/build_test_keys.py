@@ -7,5 +7,5 @@ if __name__ == "__main__":
     start_log(snakemake)
     build_test_keys(
         graphs_path=snakemake.input.graphs,
-        keys_path=snakemake.output.keys,
+        keys_path=snakemake.output.test_keys,
     )

@@ -5,4 +5,4 @@ from crepebench.job import start_log
 
 if __name__ == "__main__":
     start_log(snakemake)
-    download_entry(manifest_path=snakemake.input.manifest, target_path=snakemake.output.file)
+    download_entry(manifest_path=snakemake.input.manifest[0], target_path=snakemake.output.file)

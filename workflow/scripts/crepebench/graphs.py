@@ -8,11 +8,11 @@ Normal forms: lower case; nouns, verbs and adjectives as lemmas; of a compound n
 """
 
 import logging
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
+from crepebench.clauses import Clauses
 from crepebench.phrases import (
     ALL,
     PAPER_RULE,
@@ -20,13 +20,12 @@ from crepebench.phrases import (
     attribute_lemma,
     conjuncts,
     is_attribute,
-    is_measure,
     is_negated,
-    is_object,
     lemma,
     modifiers,
 )
-from crepebench.prepositions import NORMAL_FORM_OF_WORDS, preposition_spans
+from crepebench.prepared_texts import prepare_text
+from crepebench.prepositions import MULTIWORD_PREPOSITIONS, NORMAL_FORM_OF_WORDS, common_words, preposition_spans
 from crepebench.words import Word, mend_tags, read_words
 
 logger = logging.getLogger(__name__)
@@ -41,25 +40,10 @@ RELATION = "relation"
 ATTRIBUTE_OBJECT = "attribute_object"
 OBJECT_RELATION_OBJECT = "object_relation_object"
 
-SEPARATOR = re.compile(r"(?<=\s)[|–—•·-](?=\s)")
-"""What web texts put between a caption and its tail; parsed as the end of a sentence, at the same length."""
-
-ARTICLE = "the "
-STOPS = (".", "!", "?")
-NO_ARTICLE_BEFORE = frozenset(
-    (
-        "a an the this that these those there here it he she they we i you who what where when his her its their my "
-        "our your some any no each every all both many several few one two three four five six seven eight nine ten "
-        "another is are was were has have in on at of by under above behind near next to from with inside outside "
-        "between"
-    ).split()
-)
-"""First words of a text that no article goes before, or that need none."""
-CLAUSES = ("prep", "acl", "relcl", "amod")
-"""Dependencies of what says something of a noun behind it."""
-ALONE = ("nsubj", "nsubjpass", "aux", "auxpass", "punct", "mark", "cc", "advmod")
-"""Dependencies of what may stand beside a participle that describes its subject: "the cheese is melted"."""
-RELATIVES = ("that", "which", "who", "whom")
+HAVE = "have"
+"""Relation of an owner to what it owns; of the verb, too."""
+ENDINGS = ("'s", "’s", "'", "’")
+"""Possessive endings."""
 
 
 @dataclass(frozen=True)
@@ -171,17 +155,25 @@ def _parse_chunk(texts: list[str], parser, attributes: str) -> Iterator[Graph]:
             yield Graph(failed=True)
 
 
-def prepare_text(text: str) -> tuple[str, int]:
-    """Returns a text as the tagger reads it best, and the number of characters before its own first one.
+def necessary_words(relation: str) -> tuple[frozenset[str], ...]:
+    """Returns what a text must hold for the parser to find a relation in it.
 
-    The tagger takes the first word of a fragment for a verb ("leaves on the ground"). So a text that starts with none
-    of `NO_ARTICLE_BEFORE` gets an article, and every text a full stop; neither becomes an atom.
+    The rules make names of relations in three ways: the lemma of a verb, its particles and a preposition, each as it
+    stands; the normal form of a preposition of several words; and "have" for a possessive ending.
+
+    Args:
+        relation: normal form, "look up at".
+
+    Returns:
+        Groups of words: of each group the text must hold one, as a token or as a token's lemma under some part of
+        speech.
     """
-    text = SEPARATOR.sub(".", text.lower())
-    first = text.split(maxsplit=1)[:1]
-    article = ARTICLE if first and first[0].isalpha() and first[0] not in NO_ARTICLE_BEFORE else ""
-    stop = "" if text.rstrip().endswith(STOPS) else " ."
-    return f"{article}{text}{stop}", len(article)
+    if relation == HAVE:
+        return (frozenset((HAVE, *ENDINGS)),)
+    words = relation.split()
+    start = next((i for i in range(len(words)) if " ".join(words[i:]) in MULTIWORD_PREPOSITIONS), len(words))
+    groups = tuple(frozenset((word,)) for word in words[:start])
+    return groups + (common_words(" ".join(words[start:])) if start < len(words) else ())
 
 
 def build_graph(doc, attributes: str = PAPER_RULE, offset: int = 0) -> Graph:
@@ -195,38 +187,34 @@ def build_graph(doc, attributes: str = PAPER_RULE, offset: int = 0) -> Graph:
     words = read_words(doc, offset)
     spans = preposition_spans(words)
     mend_tags(words)
-    builder = _Builder(doc.text[offset:], words, attributes)
-    for noun in builder.nouns:
+    clauses = Clauses(words)
+    builder = _Builder(doc.text[offset:], clauses, attributes)
+    for noun in clauses.nouns:
         builder.add_attributes(noun)
-    for measure in builder.measures:
+    for measure in clauses.measures:
         builder.add_measure(measure)
     for span in spans:
         builder.add_span_relation(span)
     for word in words:
-        if word.in_preposition:
+        if word.dep == "poss":
+            builder.add_possessive(word)
+        if word.in_preposition or not word.is_word:
             continue
         if word.dep in ("prep", "agent", "dative", "prt") and word.pos in ("ADP", "SCONJ", "ADV"):
             builder.add_preposition(word)
         elif word.pos == "VERB":
             builder.add_verb(word)
-        elif word.dep == "poss":
-            builder.add_possessive(word)
     return builder.graph()
 
 
 class _Builder:
     """Collects the atoms of one text; objects first, in reading order."""
 
-    def __init__(self, text: str, words: list[Word], attributes: str):
+    def __init__(self, text: str, clauses: Clauses, attributes: str):
         self._text = text
-        self._words = words
+        self._clauses = clauses
         self._rule = attributes
-        named = list(filter(is_object, words))
-        self.nouns = [noun for noun in named if not is_measure(noun)]
-        self.measures = [noun for noun in named if is_measure(noun)]
-        self._measures = {measure.i for measure in self.measures}
-        self._index = {noun.i: index for index, noun in enumerate(self.nouns)}
-        self._atoms = [self._atom(OBJECT, lemma(noun), noun, noun) for noun in self.nouns]
+        self._atoms = [self._atom(OBJECT, lemma(noun), noun, noun) for noun in clauses.nouns]
         self._joins: dict[tuple, Atom] = {}
 
     def graph(self) -> Graph:
@@ -235,169 +223,89 @@ class _Builder:
             self._atoms + sorted(self._joins.values(), key=lambda atom: (atom.start, atom.subject, atom.object))
         )
 
-    def _objects(self, found: Iterable[Word]) -> list[Word]:
-        """Returns the objects among words and the ones joined to them; what a measure measures stands for it."""
-        objects = []
-        for word in found:
-            for joined in conjuncts(word):
-                if joined.i in self._index:
-                    objects.append(joined)
-                elif joined.i in self._measures:
-                    of = next(child for child in joined.children if child.text == "of")
-                    objects += self._objects(child for child in of.children if child.dep == "pobj")
-        return objects
-
     def add_attributes(self, noun: Word) -> None:
         """Adds what stands before a noun and what a copula says of it, with the words joined to it."""
         found = modifiers(noun)
         if noun.dep in ("nsubj", "nsubjpass"):
-            found += self._predicates(noun.head)
+            found += self._clauses.predicates(noun.head)
         for clause in noun.children:
             if clause.dep == "relcl":
-                found += self._predicates(clause)
+                found += self._clauses.predicates(clause)
         for adjective in found:
             for word in conjuncts(adjective):
-                before, following = self._words[max(0, word.i - 1)], self._words[min(word.i + 1, len(self._words) - 1)]
-                if is_attribute(word, before, following, self._rule):
+                if is_attribute(word, *self._clauses.neighbours(word), self._rule):
                     self._add_attribute(attribute_lemma(word), word, noun)
 
     def add_measure(self, measure: Word) -> None:
         """Adds a portion as an attribute of what it measures, under the rule `ALL`: the pizza is a slice."""
         if self._rule == ALL and lemma(measure) in PORTIONS:
-            for noun in self._objects([measure]):
+            for noun in self._clauses.objects([measure]):
                 self._add_attribute(lemma(measure), measure, noun)
 
     def _add_attribute(self, text: str, word: Word, noun: Word) -> None:
-        atom = self._atom(ATTRIBUTE, text, word, word, object_=self._index[noun.i])
+        atom = self._atom(ATTRIBUTE, text, word, word, object_=self._clauses.index[noun.i])
         self._joins.setdefault((ATTRIBUTE, word.i, noun.i), atom)
-
-    def _predicates(self, clause: Word) -> list[Word]:
-        """Returns what a clause with a form of "be" says of its subject, a lone participle included."""
-        if is_negated(clause):
-            return []
-        if lemma(clause) == "be":
-            return [child for child in clause.children if child.dep in ("acomp", "attr")]
-        is_said = any(child.dep in ("aux", "auxpass") and lemma(child) == "be" for child in clause.children)
-        is_alone = all(child.dep in ALONE for child in clause.children)
-        return [clause] if clause.tag in ("VBG", "VBN") and is_said and is_alone else []
 
     def add_span_relation(self, span: list[Word]) -> None:
         """Adds a relation named by a preposition of several words."""
         preposition = NORMAL_FORM_OF_WORDS[tuple(word.text for word in span)]
         first, last = span[0], span[-1]
         children = [child for word in span for child in word.children if child.i > last.i]
-        objects = self._objects(sorted(children, key=lambda child: child.i))
+        objects = self._clauses.objects(sorted(children, key=lambda child: child.i))
         if not objects:
-            objects = self._objects([noun for noun in self.nouns if noun.i > last.i][:1])
+            objects = self._clauses.objects([noun for noun in self._clauses.nouns if noun.i > last.i][:1])
         governor = next((word.head for word in span if not word.head.in_preposition), None)
-        subjects, verb = self._subjects_of(governor) if governor is not None else ([], None)
+        subjects, verb = self._clauses.subjects_of(governor) if governor is not None else ([], None)
         if not subjects:
-            subjects = [noun for noun in self.nouns if noun.i < first.i][-1:]
+            subjects = [noun for noun in self._clauses.nouns if noun.i < first.i][-1:]
         if not any(map(is_negated, (*span, governor or first))):
             self._add_relations(subjects, objects, verb, first, last, preposition)
 
     def add_preposition(self, preposition: Word) -> None:
         """Adds the relations between a preposition's governor and its objects; "out on" is one preposition."""
         first, text, governor = preposition, preposition.text, preposition.head
-        if governor.i in self._measures and text == "of":
+        if self._clauses.is_measure(governor) and text == "of":
             return
-        if governor.pos == "ADP" and governor.i == preposition.i - 1 and not self._objects_of(governor):
+        if governor.pos == "ADP" and governor.i == preposition.i - 1 and not self._clauses.objects_of(governor):
             first, text, governor = governor, f"{governor.text} {text}", governor.head
-        objects = self._objects_of(preposition)
+        objects = self._clauses.objects_of(preposition)
         if objects and not is_negated(governor) and not is_negated(preposition):
-            subjects, verb = self._subjects_of(governor)
+            subjects, verb = self._clauses.subjects_of(governor)
             self._add_relations(subjects, objects, verb, first, preposition, text)
-
-    def _objects_of(self, preposition: Word) -> list[Word]:
-        """Returns the objects of a preposition; one that ends a relative clause has what the clause describes."""
-        complements = [child for child in preposition.children if child.dep == "pobj"]
-        if all(child.text in RELATIVES for child in complements):
-            return self._described(preposition.head) if preposition.i > preposition.head.i else []
-        return self._objects(complements)
-
-    def _described(self, verb: Word) -> list[Word]:
-        """Returns the noun that a relative clause with a subject of its own describes."""
-        subjects = [child for child in verb.children if child.dep in ("nsubj", "nsubjpass")]
-        if verb.dep != "relcl" or not self._objects(subjects) or any(child.text == "where" for child in verb.children):
-            return []
-        return self._objects([verb.head])[:1]
 
     def add_verb(self, verb: Word) -> None:
         """Adds the relations between a verb's subjects and its direct objects; a particle belongs to the name."""
         complements = [child for child in verb.children if child.dep == "dobj"]
-        objects = self._objects(complements)
-        if all(child.text in RELATIVES for child in complements) and not any(map(self._objects_of, verb.children)):
-            objects = self._described(verb)
+        objects = self._clauses.objects(complements)
+        if all(child.text in RELATIVES for child in complements) and not any(
+            map(self._clauses.objects_of, verb.children)
+        ):
+            objects = self._clauses.described(verb)
         if objects and not is_negated(verb):
             particle = next((c for c in verb.children if c.dep == "prt" and c.i == verb.i + 1), None)
             text = f"{lemma(verb)} {particle.text}" if particle else lemma(verb)
-            self._add_relations(self._subjects_of(verb)[0], objects, None, verb, particle or verb, text)
+            self._add_relations(self._clauses.subjects_of(verb)[0], objects, None, verb, particle or verb, text)
 
     def add_possessive(self, owner: Word) -> None:
         """Adds the relation "have" between an owner and what it owns, named by its ending."""
-        owners, owned = self._objects([owner]), self._objects([owner.head])
+        owners, owned = self._clauses.objects([owner]), self._clauses.objects([owner.head])
         ending = next((child for child in owner.children if child.dep == "case"), None)
-        if ending is not None:
-            self._add_relations(owners, owned, None, ending, ending, "have")
-
-    def _subjects_of(self, governor: Word) -> tuple[list[Word], Word | None]:
-        """Returns the nouns that a governor speaks of, and the governor itself where it is a full verb."""
-        nouns = self._objects([governor])
-        if governor.i in self._index or governor.i in self._measures:
-            return nouns[:1], None
-        if governor.pos == "ADJ" and governor.dep in ("amod", "acl", "relcl"):
-            return self._objects([governor.head])[:1], None
-        if governor.pos == "ADJ" and governor.dep in ("acomp", "ccomp"):
-            return self._subjects_of(governor.head)[0], None
-        if governor.pos not in ("VERB", "AUX"):
-            return [], None
-        verb = governor if lemma(governor) != "be" else None
-        candidate = governor
-        while True:
-            found = [child for child in candidate.children if child.dep in ("nsubj", "nsubjpass")]
-            nouns = self._objects(found)
-            if nouns:
-                return nouns, verb
-            if candidate.dep in ("acl", "relcl") and self._objects([candidate.head]):
-                return self._objects([candidate.head])[:1], verb
-            if candidate.dep not in ("conj", "advcl", "xcomp", "ccomp"):
-                return self._noun_before(governor), verb
-            candidate = candidate.head
-
-    def _noun_before(self, verb: Word) -> list[Word]:
-        """Returns the object right before a participle."""
-        before = self._words[verb.i - 1] if verb.i and verb.tag in ("VBG", "VBN") else verb
-        return self._objects([before])[:1]
-
-    def _joined_before(self, subject: Word, relation: Word) -> list[Word]:
-        """Returns a subject and the objects joined to it, as far as one relation behind them speaks of all.
-
-        The parse hangs what follows "a man and a woman" on one of them. If anything else is said of one before the
-        last of them, each has a relation of its own ("a man with a hat and a woman with a bag").
-        """
-        first = subject
-        while first.dep == "conj":
-            first = first.head
-        joined = [noun for noun in self._objects([first]) if noun.i < relation.i]
-        if subject not in joined:
-            return [subject]
-        last = max(noun.i for noun in joined)
-        own = any(child.dep in CLAUSES and noun.i < child.i < last for noun in joined for child in noun.children)
-        return [subject] if own else joined
+        if ending is not None and ending.text in ENDINGS:
+            self._add_relations(owners, owned, None, ending, ending, HAVE)
 
     def _add_relations(self, subjects, objects, verb, first: Word, last: Word, preposition: str) -> None:
         """Adds a relation for each subject and object; a full verb before the preposition belongs to its name."""
         text, start = preposition, first
         if verb is not None and verb.i < first.i and not any(child.dep == "dobj" for child in verb.children):
-            between = self._words[verb.i + 1 : first.i]
+            between = self._clauses.words[verb.i + 1 : first.i]
             particles = [word.text for word in between if word.dep == "prt"]
             text, start = " ".join([lemma(verb), *particles, preposition]), verb
         if len(subjects) == 1:
-            subjects = self._joined_before(subjects[0], start)
+            subjects = self._clauses.joined_before(subjects[0], start)
         for subject in subjects:
             for object_ in objects:
                 if subject.i != object_.i:
-                    ends = self._index[subject.i], self._index[object_.i]
+                    ends = self._clauses.index[subject.i], self._clauses.index[object_.i]
                     self._joins.setdefault((RELATION, text, *ends), self._atom(RELATION, text, start, last, *ends))
 
     def _atom(self, kind: str, text: str, first: Word, last: Word, subject: int = -1, object_: int = -1) -> Atom:

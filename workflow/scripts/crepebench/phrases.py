@@ -1,19 +1,13 @@
 """Tell from tags and dependencies which words are objects and attributes, and what belongs to them."""
 
 from crepebench.lemmas import lemmatise
-from crepebench.words import NOUNS, Word
+from crepebench.words import COLOURS, NOUNS, Word
 
 PAPER_RULE, ALL = "adjectives", "all"
 """Which words are attributes: spaCy's adjectives (paper, section A.2), or participles, materials and numbers, too."""
 
-MODIFIERS = ("amod", "compound", "nmod", "nummod")
+MODIFIERS = ("amod", "compound", "nmod", "npadvmod", "nummod")
 
-COLOURS = frozenset(
-    (
-        "red orange yellow green blue purple pink brown black white gray grey tan silver beige maroon teal turquoise"
-    ).split()
-)
-"""Colour terms: adjectives before a noun, whatever the tagger makes of "white house" or "orange key"."""
 SHADES = frozenset("dark light bright pale deep".split())
 """Words that describe a colour and not the object, where they stand right before one."""
 
@@ -48,13 +42,15 @@ MATERIALS = frozenset(
 
 def is_object(word: Word) -> bool:
     """Says whether a word is the head of a noun phrase that names an object."""
-    if word.pos not in NOUNS or word.in_preposition or not any(map(str.isalpha, word.text)):
+    if word.pos not in NOUNS or word.in_preposition or not word.is_word:
         return False
     if any(child.text == "no" for child in word.children):
         return False  # "no cars": what is said to be absent is no object
     if word.dep in ("compound", "nmod") and word.head.pos in NOUNS and not word.head.in_preposition:
         return word.head.i < word.i  # a compound's modifier stands before its head
-    return True
+    if word.dep == "npadvmod" and word.head.pos == "ADJ" and word.head.dep == "amod":
+        return False  # "brick paved sidewalk"
+    return word.dep != "pobj" or word.text not in COLOURS or word.text == "orange" or bool(word.children)  # "in white"
 
 
 def is_measure(word: Word) -> bool:
@@ -80,7 +76,7 @@ def is_attribute(word: Word, before: Word, following: Word, rule: str) -> bool:
         following: the word behind it.
         rule: `PAPER_RULE` or `ALL`.
     """
-    if word.text in QUANTITIES or word.in_preposition or not word.text.replace("-", "").isalpha():
+    if word.text in QUANTITIES or word.in_preposition or not word.is_word:
         return False
     if word.text in SHADES and (following.text in COLOURS or following.text.startswith("colo")):
         return False

@@ -140,10 +140,12 @@ def plot_thinned_gap(table_path: str, plot_path: str) -> None:
         return
     models = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
     foil_types = list(dict.fromkeys(row["foil_type"] for row in rows))
-    colours = (BLUE, *REASON_COLOURS)
+    colours = (BLUE, *REASON_COLOURS[::2], *REASON_COLOURS[1::2])  # neighbours in that list are alike
+    n_columns = min(len(models), PANELS_PER_LINE)
+    legend_height = 0.1 + 0.2 * -(-len(models) // n_columns)
     plt = _pyplot()
     figure, axes = plt.subplots(
-        1, len(foil_types), figsize=(1.2 + 3.4 * len(foil_types), 3.6 + 0.2 * len(models)), sharey=True, squeeze=False
+        1, len(foil_types), figsize=(1.2 + 3.4 * len(foil_types), 3.6 + legend_height), sharey=True, squeeze=False
     )
     for ax, foil_type in zip(axes[0], foil_types, strict=True):
         for i, (corpus, model) in enumerate(models):
@@ -170,9 +172,9 @@ def plot_thinned_gap(table_path: str, plot_path: str) -> None:
         ax.spines[["top", "right"]].set_visible(False)
     axes[0][0].set_ylabel("gap (points)")
     handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", frameon=False, fontsize=8)
+    figure.legend(handles, labels, loc="lower center", ncols=n_columns, frameon=False, fontsize=8)
     figure.suptitle("The gap if the parser had found fewer compounds in the training captions", fontsize=11)
-    figure.tight_layout(rect=(0, (0.1 + 0.2 * len(models)) / figure.get_figheight(), 1, 1))
+    figure.tight_layout(rect=(0, legend_height / figure.get_figheight(), 1, 1))
     _save(figure, plot_path)
 
 

@@ -47,6 +47,8 @@ NORMAL_FORM_OF_WORDS = {
     for variant in (spelling, spelling.replace(" the ", " "))
 }
 LONGEST_PREPOSITION = max(map(len, NORMAL_FORM_OF_WORDS))
+FUNCTION_WORDS = frozenset("a the in on at to of by".split())
+"""Words of prepositions that nearly every text holds."""
 FIRST_WORDS = frozenset(words[0] for words in NORMAL_FORM_OF_WORDS)
 
 
@@ -65,3 +67,16 @@ def preposition_spans(words: list[Word]) -> list[list[Word]]:
                 word.in_preposition = True
         start += length
     return spans
+
+
+def common_words(preposition: str) -> tuple[frozenset[str], ...]:
+    """Returns groups of words of which each spelling of a preposition of several words holds one of each.
+
+    Args:
+        preposition: normal form, a key of `MULTIWORD_PREPOSITIONS`.
+    """
+    spellings = [frozenset(words) for words, normal in NORMAL_FORM_OF_WORDS.items() if normal == preposition]
+    common = frozenset.intersection(*spellings)
+    groups = [frozenset((word,)) for word in sorted(common)]
+    others = [words - common - FUNCTION_WORDS for words in spellings]
+    return (*groups, frozenset.union(*others)) if all(others) else tuple(groups)

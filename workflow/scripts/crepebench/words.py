@@ -3,9 +3,19 @@
 They are plain objects: the rules ask for tags and heads many times, and spaCy makes a new string at each.
 """
 
+import re
 from dataclasses import dataclass, field
 
+WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+"""Letters, hyphens and apostrophes: no number, address, file name or hashtag is an atom."""
+
 NOUNS = ("NOUN", "PROPN")
+COLOURS = frozenset(
+    (
+        "red orange yellow green blue purple pink brown black white gray grey tan silver beige maroon teal turquoise"
+    ).split()
+)
+"""Colour terms: adjectives before a noun, whatever the tagger makes of "white house" or "orange key"."""
 NOUN_PLACES = ("pobj", "dobj", "nsubj", "nsubjpass")
 """Dependencies of words that stand where a noun must stand."""
 NO_NOUNS = frozenset(
@@ -40,6 +50,11 @@ class Word:
     in_preposition: bool = False
 
     @property
+    def is_word(self) -> bool:
+        """Whether it is a word at all."""
+        return WORD.fullmatch(self.text) is not None
+
+    @property
     def end(self) -> int:
         """The character after its last one."""
         return self.start + len(self.text)
@@ -65,20 +80,30 @@ def read_words(doc, offset: int = 0) -> list[Word]:
 def mend_tags(words: list[Word]) -> None:
     """Mends tags that cannot be right where the word stands; words of prepositions must be marked before.
 
+    - A colour before a noun or adjective is an adjective, and so is what the parse takes for one ("dark clouds").
     - A word where a noun must stand is a noun ("on surfboard", tagged as an adjective).
     - So is one that has an article ("the railing", tagged as a verb), or is joined to a noun ("a suit and tie").
     - After a preposition that ends in "to" there is no infinitive ("next to train").
     """
-    for word in words:
-        if word.in_preposition or word.pos not in ("ADJ", "ADV", "VERB") or not word.text.isalpha():
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        if word.in_preposition:
             continue
-        if word.pos == "VERB":
-            is_noun = (
-                any(child.dep == "det" for child in word.children)
-                or (word.dep == "conj" and word.head.pos in NOUNS and word.tag in ("VB", "VBP") and not word.children)
-                or (word.tag in ("VB", "VBP") and any(c.text == "to" and c.in_preposition for c in word.children))
-            )
-        else:
-            is_noun = word.dep in NOUN_PLACES or (word.dep == "ROOT" and any(c.dep == "det" for c in word.children))
-        if is_noun and word.text not in NO_NOUNS:
+        before_noun = following is not None and following.pos in ("ADJ", *NOUNS)
+        if (word.text in COLOURS and before_noun) or (word.pos == "PROPN" and word.dep == "amod"):
+            word.pos = "ADJ"
+        elif _stands_for_noun(word):
             word.pos = "NOUN"
+
+
+def _stands_for_noun(word: Word) -> bool:
+    """Says whether an adjective, adverb or verb stands where only a noun can."""
+    if word.pos not in ("ADJ", "ADV", "VERB") or word.text in NO_NOUNS or not word.text.isalpha():
+        return False
+    has_article = any(child.dep == "det" for child in word.children)
+    if word.pos != "VERB":
+        return word.dep in NOUN_PLACES or (word.dep == "ROOT" and has_article)
+    if word.tag in ("VB", "VBP"):
+        is_joined = word.dep == "conj" and word.head.pos in NOUNS and not word.children
+        if is_joined or any(child.text == "to" and child.in_preposition for child in word.children):
+            return True
+    return has_article
