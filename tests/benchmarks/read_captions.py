@@ -123,9 +123,7 @@ def main() -> None:
             normalise_text(caption)
         fast, slow = (options.captions / s for s in (middle - start, time.process_time() - middle))
         print(f"| {name} | {fast:,.0f} | {slow:,.0f} | {fast / slow:.1f} |")
-    print(
-        "\n| read, normalised and folded | captions a CPU second | peak memory | the first of 8 shards, seconds of all |"
-    )
+    print("\n| read, normalised and folded | captions a CPU second | peak memory | a shard of 8, share of the time |")
     print("|---|---:|---:|---:|")
     with TemporaryDirectory() as temporary:
         captions = draw_captions(options.captions, options.dirty_share)
