@@ -17,7 +17,7 @@ from crepebench.vocabularies import (
     vocabulary_rows,
 )
 
-CFG = '{"format": "cc12m", "spacy_model": "any"}'
+CFG = '{"format": "cc12m", "spacy_model": "any", "attributes": "adjectives"}'
 JAR, BOX, RED = (atom_key(*atom) for atom in (("object", "jar"), ("object", "box"), ("attribute", "red")))
 RED_JAR = ("attribute_object", "", "", "jar", "red")
 

@@ -275,12 +275,7 @@ class _Builder:
 
     def add_verb(self, verb: Word) -> None:
         """Adds the relations between a verb's subjects and its direct objects; a particle belongs to the name."""
-        complements = [child for child in verb.children if child.dep == "dobj"]
-        objects = self._clauses.objects(complements)
-        if all(child.text in RELATIVES for child in complements) and not any(
-            map(self._clauses.objects_of, verb.children)
-        ):
-            objects = self._clauses.described(verb)
+        objects = self._clauses.direct_objects(verb)
         if objects and not is_negated(verb):
             particle = next((c for c in verb.children if c.dep == "prt" and c.i == verb.i + 1), None)
             text = f"{lemma(verb)} {particle.text}" if particle else lemma(verb)

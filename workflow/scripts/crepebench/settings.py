@@ -74,9 +74,14 @@ def visual_genome_settings(config: Mapping) -> dict:
     return {**block, "exclude_images": []} if config["visual_genome"]["source"] == ICONS else block
 
 
+def parser_settings(config: Mapping) -> dict:
+    """Returns what parsing depends on, of regions and corpora alike."""
+    return {**config["parser"], **config["atoms"]}
+
+
 def corpus_settings(config: Mapping, corpus: str) -> dict:
     """Returns what parsing a corpus depends on."""
-    return {"format": read_definition(config, "corpora", corpus)["format"], **config["parser"]}
+    return {"format": read_definition(config, "corpora", corpus)["format"], **parser_settings(config)}
 
 
 def features_settings(config: Mapping, model: str) -> dict:

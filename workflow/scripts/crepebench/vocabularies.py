@@ -12,6 +12,7 @@ import polars as pl
 from crepebench.accounting import KEPT, READ, read_accounting, write_accounting
 from crepebench.corpora import CorpusRow, list_files, read_rows
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph, load_parser, parse_texts
+from crepebench.phrases import PAPER_RULE
 from crepebench.schema import COMPOUND_FIELDS, VOCABULARY, read_table, write_table
 
 KEY_FIELDS = [name for name, _ in COMPOUND_FIELDS]
@@ -36,12 +37,13 @@ def atom_key(kind: str, text: str) -> tuple[str, ...]:
     return tuple(kind if i == 0 else text if i == field else "" for i in range(len(KEY_FIELDS)))
 
 
-def count_captions(rows: Iterable[CorpusRow], parser) -> tuple[Counter, Counter]:
+def count_captions(rows: Iterable[CorpusRow], parser, attributes: str = PAPER_RULE) -> tuple[Counter, Counter]:
     """Counts the vocabulary of captions.
 
     Args:
         rows: rows of a corpus, unusable ones included.
         parser: what `crepebench.graphs.load_parser` returns.
+        attributes: which words are attributes; see `crepebench.phrases.is_attribute`.
 
     Returns:
         Captions per key, and accounting counts of the rows.
@@ -56,7 +58,7 @@ def count_captions(rows: Iterable[CorpusRow], parser) -> tuple[Counter, Counter]
                 yield row.text
 
     vocabulary: Counter = Counter()
-    for graph in parse_texts(usable_texts(), parser):
+    for graph in parse_texts(usable_texts(), parser, attributes):
         vocabulary.update(vocabulary_keys(graph))
     return vocabulary, accounting
 
@@ -79,11 +81,11 @@ def parse_corpus(
         accounting_path: counts to write.
         shard: index of the shard, from 0.
         n_shards: number of shards.
-        cfg: JSON of `format` and `spacy_model`.
+        cfg: JSON of `format`, `spacy_model` and `attributes`.
     """
     config = json.loads(cfg)
     rows = read_rows(list_files(corpus_paths), config["format"], shard, n_shards)
-    vocabulary, accounting = count_captions(rows, load_parser(config["spacy_model"]))
+    vocabulary, accounting = count_captions(rows, load_parser(config["spacy_model"]), config["attributes"])
     write_table(vocabulary_path, VOCABULARY, vocabulary_rows(vocabulary, accounting[KEPT]))
     write_accounting(accounting_path, f"vocabularies/{corpus}", {"caption": accounting})
 
