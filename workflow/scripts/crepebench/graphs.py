@@ -112,7 +112,7 @@ def load_parser(model: str):
     import spacy
 
     try:
-        return spacy.load(model, exclude=["ner", "senter", "lemmatizer"])
+        return spacy.load(model, exclude=["ner", "senter", "lemmatizer", "attribute_ruler"])
     except OSError as error:
         raise OSError(f"spaCy pipeline {model!r} is not installed: `pip install -r requirements.txt`") from error
 
@@ -200,7 +200,7 @@ def build_graph(doc, attributes: str = PAPER_RULE, offset: int = 0) -> Graph:
             builder.add_possessive(word)
         if word.in_preposition or not word.is_word:
             continue
-        if word.dep in ("prep", "agent", "dative", "prt") and word.pos in ("ADP", "SCONJ", "ADV"):
+        if word.dep in ("prep", "agent", "dative", "prt") and word.pos in ("ADP", "ADV"):
             builder.add_preposition(word)
         elif word.pos == "VERB":
             builder.add_verb(word)
