@@ -66,7 +66,8 @@ def build_parser_review(corpus_paths: Mapping[str, Sequence[str]], sheet_path: s
     Args:
         corpus_paths: files or folders of each corpus.
         sheet_path: CSV to write.
-        cfg: JSON of `definitions` (how each corpus is read), `n_captions`, `seed`, and `parser` (spacy_model, attributes).
+        cfg: JSON of `definitions` (how each corpus is read), `n_captions`, `seed`, and `parser` (spacy_model and
+            attributes).
     """
     config = json.loads(cfg)
     parser = load_parser(config["parser"]["spacy_model"])
