@@ -87,9 +87,15 @@ def test_csv_rows_with_other_columns_have_a_reason_and_bytes_come_through(tmp_pa
     assert gathered(read_csv(path, [0], every)) == ([[b"a jar", b"a \xff cup"]], {"columns_wrong": 3})
 
 
-def test_csv_with_an_open_quote_is_damaged(tmp_path, monkeypatch):
+def test_csv_with_an_open_quote_is_damaged(tmp_path):
+    path = write(tmp_path / "a.csv", "caption\n", "a jar\n", '"a box\n', "a cup\n" * 1001)
+    with pytest.raises(DamagedFileError, match=r"a\.csv: the file is damaged at line 3 \(a row of 1,002 lines: is a"):
+        list(read_csv(path, ["caption"], every))
+
+
+def test_csv_with_a_value_beyond_all_bounds_is_damaged(tmp_path, monkeypatch):
     monkeypatch.setattr(caption_files, "MOST_ROW_BYTES", 100)
-    path = write(tmp_path / "a.csv", "caption\n", "a jar\n", '"a box\n', "a cup\n" * 50)
+    path = write(tmp_path / "a.csv", "caption\n", "a jar\n", "x" * 101)
     with pytest.raises(DamagedFileError, match=r"a\.csv: the file is damaged at line 3 \(field larger"):
         list(read_csv(path, ["caption"], every))
 

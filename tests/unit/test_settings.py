@@ -165,7 +165,7 @@ FILES = {"source": "files", "files": ["a"]}
         ({**FILES, "format": "jsonl"}, "'caption' is a required property"),
         ({**FILES, "format": "cc12m", "caption": "text"}, "False schema does not allow 'text'"),
         ({**FILES, "format": "tsv", "caption": 0}, "0 is not valid under any|0 is less than"),
-        ({**FILES, "format": "csv", "caption": ["a", 2]}, "is not valid under any of the given schemas"),
+        ({**FILES, "format": "csv", "caption": ["a", 2]}, "'a' is not of type 'integer'"),
         ({**FILES, "format": "parquet", "caption": 2}, "2 is not valid under any of the given schemas"),
         ({**FILES, "format": "webdataset", "caption": ["txt"]}, r"\['txt'\] is not of type 'string'"),
         ({**FILES, "format": "yfcc15m_clip"}, "'subset' is a required property"),

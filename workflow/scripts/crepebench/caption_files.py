@@ -11,19 +11,22 @@ import json
 import tarfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from crepebench.line_files import MOST_ROW_BYTES, DamagedFileError, Takes, guarded, open_binary, read_lines
+from crepebench.line_files import DAMAGED, MOST_ROW_BYTES, DamagedFileError, Takes, guarded, open_binary, read_lines
 
 BLOCK_ROWS = 2_000
 """Rows of a block of a CSV file, samples of a block of a tar."""
 MOST_ROWS = 20_000
 """Rows that are read at once from a Parquet file; fewer where they are long. The file says how long they are, but not
 where it holds repeated texts once."""
+MOST_LINES = 1_000
+"""Lines of the longest row of a CSV file. A quote that nobody closes would swallow all rows after it."""
 COLUMNS_WRONG, JSON_INVALID, MISSING = "columns_wrong", "json_invalid", "text_missing"
 """Reasons for which a row has no fields."""
 NOT_TEXT, UNDECODABLE = "text_not_text", "text_undecodable"
@@ -154,10 +157,37 @@ def read_jsonl(path: str, fields: Sequence[str], takes: Takes) -> Iterator[RawRo
         ValueError: the file is damaged.
     """
     for chunk, _ in read_lines(path, takes):
-        rows = _RowBuilder(len(fields))
-        for line in chunk.removesuffix(b"\n").split(b"\n"):
-            rows.add_json(line, fields)
-        yield rows.build()
+        lines = chunk.removesuffix(b"\n").split(b"\n")
+        for start in range(0, len(lines), BLOCK_ROWS):
+            some = lines[start : start + BLOCK_ROWS]
+            yield _good_objects(some, fields) or _objects(some, fields)
+
+
+def _good_objects(lines: Sequence[bytes], fields: Sequence[str]) -> RawRows | None:
+    """Reads lines at once; None if anything is wrong with one of them."""
+    try:
+        rows = list(map(json.loads, b"\n".join(lines).decode("utf-8").split("\n")))
+        return RawRows([_text_array([row[field] for row in rows]) for field in fields], Counter())
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def _text_array(values: Sequence[str | None]) -> pa.LargeBinaryArray:
+    """Returns texts as bytes.
+
+    Raises:
+        ValueError: a text holds half of a surrogate pair.
+        TypeError: a value is no text.
+    """
+    return pa.array(values, pa.large_string()).cast(pa.large_binary())
+
+
+def _objects(lines: Iterable[bytes], fields: Sequence[str]) -> RawRows:
+    """Reads lines one by one."""
+    rows = _RowBuilder(len(fields))
+    for line in lines:
+        rows.add_json(line, fields)
+    return rows.build()
 
 
 class _RowBuilder:
@@ -220,27 +250,26 @@ def read_csv(path: str, fields: Sequence[str | int], takes: Takes) -> Iterator[R
     with open_binary(path) as binary:
         text = io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline="")
         reader = csv.reader(text)
-        blocks = _blocks(__csv_rows(path, reader), BLOCK_ROWS)
+        blocks = _blocks(_csv_rows(path, reader), BLOCK_ROWS)
         first_block = next(blocks, [])
         first = first_block[0] if first_block else []
         has_head = isinstance(fields[0], str)
         numbers = [_column_number(path, first, field) for field in fields] if has_head else list(fields)
         if first and max(numbers) >= len(first):
             raise ValueError(f"{path}: has {len(first)} columns, so there is no column number {max(numbers) + 1}")
-        for block, lines in enumerate(_chain_first(first_block[has_head:], blocks)):
+        for block, lines in enumerate(chain([first_block[has_head:]], blocks)):
             if takes(block):
-                rows = _RowBuilder(len(fields))
-                for line in lines:
-                    if len(line) == len(first):
-                        rows.add(line[number].encode("utf-8", errors="surrogateescape") for number in numbers)
-                    else:
-                        rows.drop(COLUMNS_WRONG)
-                yield rows.build()
+                rows = [line for line in lines if len(line) == len(first)]
+                columns = [_escaped_array([row[number] for row in rows]) for number in numbers]
+                yield RawRows(columns, Counter({COLUMNS_WRONG: len(lines) - len(rows)}))
 
 
-def _chain_first(first: list, others: Iterator[list]) -> Iterator[list]:
-    yield first
-    yield from others
+def _escaped_array(values: Sequence[str]) -> pa.LargeBinaryArray:
+    """Returns texts as bytes, those that are not UTF-8 as they stand in the file."""
+    try:
+        return _text_array(values)
+    except UnicodeEncodeError:
+        return pa.array([value.encode("utf-8", errors="surrogateescape") for value in values], pa.large_binary())
 
 
 def _blocks(items: Iterator, size: int) -> Iterator[list]:
@@ -255,12 +284,16 @@ def _blocks(items: Iterator, size: int) -> Iterator[list]:
         yield block
 
 
-def __csv_rows(path: str, reader) -> Iterator[list[str]]:
-    while True:
-        row = guarded(path, f"at line {reader.line_num + 1}", lambda: next(reader, None))
-        if row is None:
-            return
-        yield row
+def _csv_rows(path: str, reader) -> Iterator[list[str]]:
+    line = 0
+    try:
+        for row in reader:
+            if reader.line_num - line > MOST_LINES:
+                raise csv.Error(f"a row of {reader.line_num - line:,} lines: is a quote open?")
+            line = reader.line_num
+            yield row
+    except DAMAGED as error:
+        raise DamagedFileError(f"{path}: the file is damaged at line {line + 1} ({error})") from error
 
 
 def read_parquet(path: str, fields: Sequence[Sequence[str]], takes: Takes, most_bytes: int) -> Iterator[RawRows]:

@@ -112,7 +112,7 @@ def load_parser(model: str):
     import spacy
 
     try:
-        return spacy.load(model, exclude=["ner", "senter", "lemmatizer"])
+        return spacy.load(model, exclude=["ner", "senter", "lemmatizer", "attribute_ruler"])
     except OSError as error:
         raise OSError(f"spaCy pipeline {model!r} is not installed: `pip install -r requirements.txt`") from error
 
@@ -200,7 +200,7 @@ def build_graph(doc, attributes: str = PAPER_RULE, offset: int = 0) -> Graph:
             builder.add_possessive(word)
         if word.in_preposition or not word.is_word:
             continue
-        if word.dep in ("prep", "agent", "dative", "prt") and word.pos in ("ADP", "SCONJ", "ADV"):
+        if word.dep in ("prep", "agent", "dative", "prt") and word.pos in ("ADP", "ADV"):
             builder.add_preposition(word)
         elif word.pos == "VERB":
             builder.add_verb(word)
@@ -275,12 +275,7 @@ class _Builder:
 
     def add_verb(self, verb: Word) -> None:
         """Adds the relations between a verb's subjects and its direct objects; a particle belongs to the name."""
-        complements = [child for child in verb.children if child.dep == "dobj"]
-        objects = self._clauses.objects(complements)
-        if all(child.text in RELATIVES for child in complements) and not any(
-            map(self._clauses.objects_of, verb.children)
-        ):
-            objects = self._clauses.described(verb)
+        objects = self._clauses.direct_objects(verb)
         if objects and not is_negated(verb):
             particle = next((c for c in verb.children if c.dep == "prt" and c.i == verb.i + 1), None)
             text = f"{lemma(verb)} {particle.text}" if particle else lemma(verb)

@@ -62,7 +62,7 @@ def count_keys(batches: Iterable[tuple[pa.LargeStringArray, np.ndarray]], parser
     Args:
         batches: captions, and (n,) int64, how often each stands in the corpus.
         parser: what `crepebench.graphs.load_parser` returns.
-        attributes: which words are attributes: config key `atoms.attributes`.
+        attributes: which words are attributes; see `crepebench.phrases.is_attribute`.
 
     Yields:
         Captions per key; the sum over all is the vocabulary. More than one if there are more than MAX_KEYS keys.
