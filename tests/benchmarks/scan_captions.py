@@ -1,10 +1,10 @@
 """Measure how fast captions are scanned for the words of test compounds, and how many are left to parse.
 
 Run `python tests/benchmarks/scan_captions.py`; it needs CREPE_SHARED_DATA. The captions are spliced from real ones
-(`spliced_corpus.py`), the compounds are those of the same real captions' graphs, hand-made and parsed (26,668 with the
-first parser; what is lacking is recombined from their triples). Our scan and a
-plain one in Python (regular expression, dictionary, test of pairs) take turns; rates are medians of three rounds, in
-captions per second of CPU time on one core. The test suite leaves this out.
+(`spliced_corpus.py`), the compounds are those of the same real captions' graphs, hand-made and parsed, and where these
+are too few, triples with the subject of another. Our scan and a plain one in Python (regular expression, dictionary,
+test of pairs) take turns; rates are medians of three rounds, in captions per second of CPU time on one core. The test
+suite leaves this out.
 """
 
 import argparse

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from crepebench.graphs import necessary_words, parse_texts
+from crepebench.phrases import ALL
 from crepebench.scan import CandidateIndex
 from crepebench.surface_forms import find_runs, split_runs
 from crepebench.vocabularies import atom_key, vocabulary_keys
@@ -347,7 +348,7 @@ def test_scan_equals_a_search_in_dictionaries(seed):
 
 def missed(texts, parser):
     """Parses texts; returns the keys of their graphs that the scan does not find in them, and the number of keys."""
-    keys_of_texts = [vocabulary_keys(graph) for graph in parse_texts(texts, parser)]
+    keys_of_texts = [vocabulary_keys(graph) for graph in parse_texts(texts, parser, ALL)]
     keys = sorted(set().union(*keys_of_texts))
     ids = {key: key_id for key_id, key in enumerate(keys)}
     folded = texts_of(*(text.lower() for text in texts))
