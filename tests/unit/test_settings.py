@@ -4,6 +4,7 @@ import jsonschema
 import pytest
 import yaml
 
+from crepebench.corpora import FORMATS
 from crepebench.settings import (
     check_names,
     corpus_record_settings,
@@ -207,6 +208,11 @@ def test_reading_of_a_corpus_depends_on_what_chooses_its_rows_only(config):
         "release": "of May",
         "reading": {"format": "yfcc15m_clip"},
     }
+
+
+def test_formats_of_the_schema_are_those_that_are_read(schema):
+    definition = schema["properties"]["corpora"]["properties"]["definitions"]["additionalProperties"]
+    assert sorted(definition["properties"]["format"]["enum"]) == sorted(FORMATS)
 
 
 def test_definition_is_found_by_name(config):
