@@ -111,6 +111,7 @@ def mend_tags(words: list[Word]) -> None:
     - A word where a noun must stand is a noun ("on surfboard", tagged as an adjective).
     - So is one that has an article ("the railing", tagged as a verb), or is joined to a noun ("a suit and tie").
     - After a preposition that ends in "to" there is no infinitive ("next to train").
+    - What ends in "s" after "a" and a noun is the noun's verb ("a man surfs").
     """
     for word, following in zip(words, [*words[1:], None], strict=True):
         if word.in_preposition:
@@ -120,6 +121,10 @@ def mend_tags(words: list[Word]) -> None:
             word.pos = "ADJ"
         elif _stands_for_noun(word):
             word.pos = "NOUN"
+        elif word.tag == "NNS" and any(child.text in ARTICLES for child in word.children):
+            before = words[max(0, word.i - 1)]
+            if before.head is word and before.dep == "compound":
+                word.pos, before.dep = "VERB", "nsubj"
 
 
 def _stands_for_noun(word: Word) -> bool:
