@@ -126,7 +126,7 @@ def test_a_shard_says_what_it_found_and_what_it_did_not_parse(tmp_path, fast_par
     assert job.accounting() == {
         **{("caption", "read"): 8, ("caption", "text_empty"): 1, ("caption", "kept"): 7},
         **{("parsed_caption", "read"): 7, ("parsed_caption", "repeated"): 1},
-        **{("parsed_caption", "no_candidate"): 1, ("parsed_caption", "kept"): 5},
+        **{("parsed_caption", "no_candidate"): 1, ("parsed_caption", "parse_failed"): 0, ("parsed_caption", "kept"): 5},
     }
 
 

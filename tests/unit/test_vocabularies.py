@@ -7,7 +7,7 @@ import pytest
 
 from crepebench import vocabularies
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.graphs import parse_texts
+from crepebench.graphs import Graph, parse_texts
 from crepebench.schema import VOCABULARY, read_table, write_table
 from crepebench.vocabularies import (
     KEY_FIELDS,
@@ -86,16 +86,24 @@ def test_keys_hold_atoms_and_compounds_once(parser):
 
 def test_word_that_stands_twice_in_a_caption_counts_once_and_a_repeated_caption_each_time(parser):
     batches = [batch_of({"a red jar and a red jar": 1, "a red jar": 4}), batch_of({"a jar": 1})]
-    (vocabulary,) = count_keys(batches, parser, "adjectives")
+    parsed = Counter()
+    (vocabulary,) = count_keys(batches, parser, "adjectives", parsed)
+    assert parsed == {KEPT: 3}
     assert (vocabulary[JAR], vocabulary[RED], vocabulary[RED_JAR]) == (6, 5, 5)
+
+
+def test_captions_that_cannot_be_parsed_are_counted(parser, monkeypatch):
+    monkeypatch.setattr(vocabularies, "parse_texts", lambda texts, *_: [Graph(failed=text == "odd") for text in texts])
+    parsed = Counter()
+    assert list(count_keys([batch_of({"odd": 2, "a jar": 1})], parser, "adjectives", parsed)) == [Counter()]
+    assert parsed == {"parse_failed": 1, KEPT: 1}
 
 
 def test_a_large_vocabulary_is_counted_in_runs(parser, monkeypatch):
     monkeypatch.setattr(vocabularies, "MAX_KEYS", 3)
     batches = [batch_of({"a red jar": 1, "a red box": 2, "a jar": 3})]
-    runs = list(count_keys(batches, parser, "adjectives"))
+    runs = list(count_keys(batches, parser, "adjectives", Counter()))
     assert len(runs) == 3
-    assert sum(runs, Counter()) == next(count_keys(batches, parser, "adjectives")) + runs[1] + runs[2]
     assert sum(runs, Counter())[JAR] == 4
 
 

@@ -37,6 +37,7 @@ UNDECIDED = "undecided"
 PARSED = "parsed_caption"
 """Unit of the accounting: usable captions that were parsed, or not and why."""
 REPEATED = "repeated"
+FAILED = "parse_failed"
 
 
 def vocabulary_keys(graph: Graph) -> set[tuple[str, ...]]:
@@ -56,13 +57,16 @@ def atom_key(kind: str, text: str) -> tuple[str, ...]:
     return tuple(kind if i == 0 else text if i == field else "" for i in range(len(KEY_FIELDS)))
 
 
-def count_keys(batches: Iterable[tuple[pa.LargeStringArray, np.ndarray]], parser, attributes: str) -> Iterator[Counter]:
+def count_keys(
+    batches: Iterable[tuple[pa.LargeStringArray, np.ndarray]], parser, attributes: str, parsed: Counter
+) -> Iterator[Counter]:
     """Counts the vocabulary of captions.
 
     Args:
         batches: captions, and (n,) int64, how often each stands in the corpus.
         parser: what `crepebench.graphs.load_parser` returns.
         attributes: which words are attributes; see `crepebench.phrases.is_attribute`.
+        parsed: counts of the captions (KEPT, FAILED) to add to.
 
     Yields:
         Captions per key; the sum over all is the vocabulary. More than one if there are more than MAX_KEYS keys.
@@ -71,6 +75,7 @@ def count_keys(batches: Iterable[tuple[pa.LargeStringArray, np.ndarray]], parser
     for texts, weights in batches:
         graphs = parse_texts(texts.to_pylist(), parser, attributes)
         for graph, weight in zip(graphs, weights.tolist(), strict=True):
+            parsed[FAILED if graph.failed else KEPT] += 1
             for key in vocabulary_keys(graph):
                 vocabulary[key] += weight
             if len(vocabulary) >= MAX_KEYS:
@@ -105,13 +110,14 @@ def parse_corpus(
     corpus_id = read_corpus_id(record_path)
     captions = read_distinct(corpus_paths, config["definition"], shard, n_shards)
     n_usable = captions.counts[KEPT]
+    parsed = Counter({READ: n_usable, REPEATED: n_usable - captions.n_distinct, KEPT: 0})
+    parser = load_parser(config["spacy_model"])
     with TemporaryDirectory() as folder:
         runs = []
-        for vocabulary in count_keys(captions.batches(), load_parser(config["spacy_model"]), config["attributes"]):
+        for vocabulary in count_keys(captions.batches(), parser, config["attributes"], parsed):
             runs.append(str(Path(folder) / f"{len(runs)}.parquet"))
             write_table(runs[-1], VOCABULARY, vocabulary_rows(vocabulary, n_usable, corpus_id))
         merge_sorted(runs, VOCABULARY, KEY_FIELDS, vocabulary_path, add_counts)
-    parsed = {READ: n_usable, REPEATED: n_usable - captions.n_distinct, KEPT: captions.n_distinct}
     write_accounting(accounting_path, f"vocabularies/{corpus}", {"caption": captions.counts, PARSED: parsed})
 
 
