@@ -95,8 +95,7 @@ class Job:
     def __init__(self, folder: Path, keys):
         self.folder = folder
         (folder / "corpus.tsv").write_text("".join(f"u\t{text}\n" for text in TEXTS) + "u\t\n")
-        (folder / "c.json").write_text('{"corpus_id": "cc12m:1"}')
-        rows = vocabulary_rows(Counter(dict.fromkeys(keys, 0)), 0, "cc12m:1", dict.fromkeys(keys, UNDECIDED))
+        rows = vocabulary_rows(Counter(dict.fromkeys(keys, 0)), 0, UNDECIDED)
         write_table(str(folder / "wave.parquet"), VOCABULARY, rows)
 
     def path(self, name):
@@ -104,7 +103,7 @@ class Job:
 
     def find(self, draws=(), **settings):
         write_found(
-            *([self.path("corpus.tsv")], self.path("c.json"), self.path("wave.parquet"), list(draws), "c"),
+            *([self.path("corpus.tsv")], self.path("wave.parquet"), list(draws), "c"),
             *(self.path("found.parquet"), self.path("a.csv"), 0, 1, json.dumps({**CFG, **settings})),
         )
         rows = read_table(self.path("found.parquet"), VOCABULARY).to_pylist()

@@ -19,7 +19,6 @@ import polars as pl
 import pyarrow as pa
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.corpus_ids import read_corpus_id
 from crepebench.distinct import read_distinct
 from crepebench.draws import N_TIERS, Draws, count_rows, read_draws
 from crepebench.graphs import Graph, load_parser, parse_texts
@@ -179,7 +178,6 @@ def write_candidate_counts(
 
 def write_found(
     corpus_paths: list[str],
-    record_path: str,
     wave_path: str,
     draws_paths: list[str],
     corpus: str,
@@ -193,7 +191,6 @@ def write_found(
 
     Args:
         corpus_paths: files of the corpus.
-        record_path: record of the corpus.
         wave_path: table VOCABULARY of the wave.
         draws_paths: table CANDIDATE_COUNTS of the draw; empty if all candidates are parsed.
         corpus: name of the corpus.
@@ -204,7 +201,6 @@ def write_found(
         cfg: JSON of `definition` (of the corpus), `spacy_model`, `attributes`, `min_count` and `seed`.
     """
     config = json.loads(cfg)
-    corpus_id = read_corpus_id(record_path)
     keys = OpenKeys(*read_open_keys(wave_path, config["min_count"]))
     usable, parsed = Counter({READ: 0, KEPT: 0}), Counter({READ: 0, KEPT: 0})
     if len(keys):  # else nothing is left to look for, and the shard is not read
@@ -232,6 +228,5 @@ def write_found(
         )
         logger.info("%d of %d distinct captions parsed for %d keys", n_parsed, captions.n_distinct, n_open)
     found = keys.found()
-    rows = vocabulary_rows(found, parsed[KEPT], corpus_id, dict.fromkeys(found, UNDECIDED))
-    write_table(found_path, VOCABULARY, rows)
+    write_table(found_path, VOCABULARY, vocabulary_rows(found, parsed[KEPT], UNDECIDED))
     write_accounting(accounting_path, f"vocabularies/{corpus}", {"caption": usable, PARSED: parsed})
