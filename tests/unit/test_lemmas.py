@@ -16,6 +16,10 @@ from crepebench.lemmas import lemmatise
         ("leaning", "VERB", "lean"),
         ("taller", "ADJ", "tall"),
         ("above", "ADP", "above"),
+        ("other", "ADJ", "other"),
+        ("leather", "ADJ", "leather"),
+        ("2", "ADJ", "2"),
+        ("skiis", "NOUN", "ski"),
     ],
 )
 def test_words_are_lemmatised(word, part_of_speech, lemma):

@@ -19,6 +19,7 @@ from crepebench.phrases import (
     PORTIONS,
     attribute_lemma,
     conjuncts,
+    first_conjunct,
     is_attribute,
     is_negated,
     lemma,
@@ -226,8 +227,9 @@ class _Builder:
     def add_attributes(self, noun: Word) -> None:
         """Adds what stands before a noun and what a copula says of it, with the words joined to it."""
         found = modifiers(noun)
-        if noun.dep in ("nsubj", "nsubjpass"):
-            found += self._clauses.predicates(noun.head)
+        subject = first_conjunct(noun)
+        if subject.dep in ("nsubj", "nsubjpass"):
+            found += self._clauses.predicates(subject.head)
         for clause in noun.children:
             if clause.dep == "relcl":
                 found += self._clauses.predicates(clause)

@@ -11,6 +11,9 @@ MODIFIERS = ("amod", "compound", "nmod", "npadvmod", "nummod")
 SHADES = frozenset("dark light bright pale deep".split())
 """Words that describe a colour and not the object, where they stand right before one."""
 
+PLACES = frozenset("left right middle front bottom".split())
+"""Words that name a place and no object where they stand alone: "on the left"."""
+
 FIXED = frozenset({("hot", "dog"), ("polar", "bear"), ("remote", "control"), ("wet", "suit"), ("high", "chair")})
 """Adjectives that make another kind of thing with their noun: a hot dog need not be hot."""
 
@@ -50,7 +53,9 @@ def is_object(word: Word) -> bool:
         return word.head.i < word.i  # a compound's modifier stands before its head
     if word.dep == "npadvmod" and word.head.pos == "ADJ" and word.head.dep == "amod":
         return False  # "brick paved sidewalk"
-    return word.dep != "pobj" or word.text not in COLOURS or word.text == "orange" or bool(word.children)  # "in white"
+    if word.dep == "pobj" and not any(child.dep != "det" for child in word.children):
+        return word.text not in PLACES and (word.text not in COLOURS or word.text == "orange")
+    return True
 
 
 def is_measure(word: Word) -> bool:
@@ -108,6 +113,13 @@ def conjuncts(word: Word) -> list[Word]:
         if child.dep == "conj":
             found += conjuncts(child)
     return found
+
+
+def first_conjunct(word: Word) -> Word:
+    """Returns the first of the words that "and" or commas join to a word."""
+    while word.dep == "conj":
+        word = word.head
+    return word
 
 
 def lemma(word: Word) -> str:
