@@ -4,6 +4,9 @@ One parser serves the regions of Visual Genome and the training corpora, so that
 section 4.1 and A.2; the paper used the rule-based Stanford Scene Graph Parser, with attributes from spaCy's adjective
 tags). docs/parser.md explains the rules with worked examples.
 
+# ASSUME: a possessive ending is the relation "have"; "of" and "with" are relations of their own names. Pronouns ("his")
+# give none, since nobody says whose they are.
+
 Normal forms: lower case; nouns, verbs and adjectives as lemmas; of a compound noun only the head.
 """
 

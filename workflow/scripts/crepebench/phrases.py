@@ -1,4 +1,10 @@
-"""Tell from tags and dependencies which words are objects and attributes, and what belongs to them."""
+"""Tell from tags and dependencies which words are objects and attributes, and what belongs to them.
+
+# ASSUME: nouns that only measure or group ("a pair of shoes") stand aside for what they measure; vessels ("a cup of
+# coffee") are objects.
+# ASSUME: words that only say how many or which ("many", "left") are no attributes, nor are shades before a colour, nor
+# adjectives that make another kind of thing ("hot dog").
+"""
 
 from crepebench.lemmas import lemmatise
 from crepebench.words import COLOURS, NOUNS, Word
@@ -47,8 +53,8 @@ def is_object(word: Word) -> bool:
     """Says whether a word is the head of a noun phrase that names an object."""
     if word.pos not in NOUNS or word.in_preposition or not word.is_word:
         return False
-    if any(child.text == "no" for child in word.children):
-        return False  # "no cars": what is said to be absent is no object
+    if any(child.text == "no" for child in word.children) or (word.dep == "pobj" and word.head.text == "without"):
+        return False  # "no cars", "without a shirt": what is said to be absent is no object
     if word.dep in ("compound", "nmod") and word.head.pos in NOUNS and not word.head.in_preposition:
         return word.head.i < word.i  # a compound's modifier stands before its head
     if word.dep == "npadvmod" and word.head.pos == "ADJ" and word.head.dep == "amod":
