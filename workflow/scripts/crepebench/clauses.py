@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from crepebench.phrases import conjuncts, is_measure, is_negated, is_object, lemma
+from crepebench.phrases import conjuncts, first_conjunct, is_measure, is_negated, is_object, lemma
 from crepebench.words import Word
 
 CLAUSES = ("prep", "acl", "relcl", "amod")
@@ -107,9 +107,7 @@ class Clauses:
         The parse hangs what follows "a man and a woman" on one of them. If anything else is said of one before the
         last of them, each has a relation of its own ("a man with a hat and a woman with a bag").
         """
-        first = subject
-        while first.dep == "conj":
-            first = first.head
+        first = first_conjunct(subject)
         joined = [noun for noun in self.objects([first]) if noun.i < relation.i]
         if subject not in joined or first.dep in ("pobj", "dobj"):
             return [subject]

@@ -4,6 +4,9 @@ One parser serves the regions of Visual Genome and the training corpora, so that
 section 4.1 and A.2; the paper used the rule-based Stanford Scene Graph Parser, with attributes from spaCy's adjective
 tags). docs/parser.md explains the rules with worked examples.
 
+# ASSUME: a possessive ending is the relation "have"; "of" and "with" are relations of their own names. Pronouns ("his")
+# give none, since nobody says whose they are.
+
 Normal forms: lower case; nouns, verbs and adjectives as lemmas; of a compound noun only the head.
 """
 
@@ -19,6 +22,7 @@ from crepebench.phrases import (
     PORTIONS,
     attribute_lemma,
     conjuncts,
+    first_conjunct,
     is_attribute,
     is_negated,
     lemma,
@@ -226,8 +230,9 @@ class _Builder:
     def add_attributes(self, noun: Word) -> None:
         """Adds what stands before a noun and what a copula says of it, with the words joined to it."""
         found = modifiers(noun)
-        if noun.dep in ("nsubj", "nsubjpass"):
-            found += self._clauses.predicates(noun.head)
+        subject = first_conjunct(noun)
+        if subject.dep in ("nsubj", "nsubjpass"):
+            found += self._clauses.predicates(subject.head)
         for clause in noun.children:
             if clause.dep == "relcl":
                 found += self._clauses.predicates(clause)

@@ -121,9 +121,10 @@ def mend_tags(words: list[Word]) -> None:
             word.pos = "ADJ"
         elif _stands_for_noun(word):
             word.pos = "NOUN"
-        elif word.tag == "NNS" and any(child.text in ARTICLES for child in word.children):
+        elif word.tag in ("NN", "NNS") and word.text.endswith("s"):
             before = words[max(0, word.i - 1)]
-            if before.head is word and before.dep == "compound":
+            has_article = word.tag == "NNS" and any(child.text in ARTICLES for child in word.children)
+            if before.head is word and (before.dep == "nsubj" or (before.dep == "compound" and has_article)):
                 word.pos, before.dep = "VERB", "nsubj"
 
 
