@@ -352,6 +352,16 @@ def test_text_that_makes_a_rule_crash_gives_an_empty_graph(parser, monkeypatch, 
     assert "parsing failed: 'a bomb': IndexError('no such word')" in caplog.text
 
 
+def test_many_texts_that_fail_are_an_error_of_the_code(parser, monkeypatch):
+    def crash(doc, *options):
+        raise NameError("no such rule")
+
+    monkeypatch.setattr("crepebench.graphs.build_graph", crash)
+    assert all(graph.failed for graph in parse_texts(["a red jar"] * 10, parser))
+    with pytest.raises(RuntimeError, match="11 of 11 texts cannot be parsed"):
+        list(parse_texts(["a red jar"] * 11, parser))
+
+
 def test_text_that_spacy_refuses_gives_an_empty_graph(parser):
     graphs = list(parse_texts(["a red jar", "dog " * 300_000, "a blue box"], parser))
     assert [(graph.failed, len(graph.atoms)) for graph in graphs] == [(False, 2), (True, 0), (False, 2)]

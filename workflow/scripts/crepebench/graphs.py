@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 BATCH_SIZE = 256
 CHUNK_SIZE = 2048
 PROGRESS_STEP = 20_000
+FEW_FAILURES, MOST_FAILED = 10, 0.01
+"""Texts that may fail, as a number and as a share; texts that fail are rare, and an error in a rule hits many."""
 
 OBJECT = "object"
 ATTRIBUTE = "attribute"
@@ -124,13 +126,17 @@ def load_parser(model: str):
 def parse_texts(texts: Iterable[str], parser, attributes: str = PAPER_RULE) -> Iterator[Graph]:
     """Parses texts into graphs, in input order.
 
-    A text that makes spaCy or a rule fail gives an empty graph that is marked as failed; failures are logged.
+    A text that makes spaCy or a rule fail gives an empty graph that is marked as failed; failures are logged. Where
+    more than one text in a hundred fails, it is the code that is wrong, and not the texts.
     Memory does not grow: what spaCy remembers of words is forgotten after every `CHUNK_SIZE` texts.
 
     Args:
         texts: captions; they are parsed in lower case, since the tagger takes capitals for names.
         parser: what `load_parser` returns.
         attributes: `PAPER_RULE` or `ALL`; see `crepebench.phrases.is_attribute`.
+
+    Raises:
+        RuntimeError: more than FEW_FAILURES texts, and more than a share of MOST_FAILED, cannot be parsed.
     """
     n_parsed, n_failed = 0, 0
     texts = iter(texts)
@@ -140,6 +146,8 @@ def parse_texts(texts: Iterable[str], parser, attributes: str = PAPER_RULE) -> I
         yield from graphs
         n_parsed += len(graphs)
         n_failed += sum(graph.failed for graph in graphs)
+        if n_failed > max(FEW_FAILURES, MOST_FAILED * n_parsed):
+            raise RuntimeError(f"{n_failed} of {n_parsed} texts cannot be parsed; the log names them and the errors")
         if n_parsed // PROGRESS_STEP > (n_parsed - len(graphs)) // PROGRESS_STEP:
             logger.info("%d texts parsed, %d failed", n_parsed, n_failed)
 

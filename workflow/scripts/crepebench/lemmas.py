@@ -1,7 +1,4 @@
-"""Lemmas of words: the normal forms of nouns, verbs and adjectives, by lemminflect's tables.
-
-# ASSUME: an adjective that lemminflect does not know is its own lemma; its rules would make "oth" of "other".
-"""
+"""Lemmas of words: the normal forms of nouns, verbs and adjectives, by lemminflect's tables."""
 
 from functools import lru_cache
 
@@ -12,7 +9,6 @@ PLURALIA_TANTUM = frozenset("clothes jeans pants scissors shorts sunglasses trou
 """Nouns that are plural as they stand; they are their own lemmas."""
 NOUN_LEMMAS = {"leaves": "leaf", **{noun: noun for noun in sorted(PLURALIA_TANTUM)}}
 """Nouns for which lemminflect's first lemma is another word, or none that is used alone."""
-
 
 REGULAR_ENDINGS = {
     "NOUN": (("s", ""), ("es", ""), ("ies", "y")),
