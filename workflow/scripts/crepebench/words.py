@@ -37,7 +37,10 @@ COLOURS = frozenset(
 NOUN_PLACES = ("pobj", "dobj", "nsubj", "nsubjpass")
 """Dependencies of words that stand where a noun must stand."""
 NO_NOUNS = frozenset(
-    "left right front back top bottom side up down out here there outside inside so such more most less enough".split()
+    (
+        "left right front back top bottom side up down out here there outside inside so such more most less enough "
+        "other others each"
+    ).split()
 )
 """Words that stand where a noun must stand, and name no object there: "on the right"."""
 ARTICLES = ("a", "an")
