@@ -39,5 +39,4 @@ rule all:
     input:
         expand("results/tables/{table}.md", table=TABLES),
         PLOTS,
-        expand("results/corpora/{corpus}.json", corpus=config["corpora"]["use"]),
         "results/run.json",

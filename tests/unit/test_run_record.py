@@ -209,11 +209,14 @@ def run(tmp_path_factory):
     (folder / "requirements.txt").write_text("pytest==0.0.1\nno-such-package-of-ours==1.0\n")
     write_benchmark(folder / "benchmarks", "build_foils", "a", (10.0, 256.0))
     write_benchmark(folder / "benchmarks", "score_sets", "a", (0.5, "NA"))
+    corpus = {"corpus": "mine", "corpus_id": "cc12m:1", "format": "cc12m", "release": None, "n_files": 2, "bytes": 30}
+    (folder / "corpus.json").write_text(json.dumps({**corpus, "files": []}))
     write_run_record(
         table_paths=[str(folder / "recalls.csv"), str(folder / "gaps.csv")],
         identity_paths=[str(folder / f"{name}.identity.json") for name in ("mini", "other")],
         resource_paths=[str(resources / "words" / "list.csv")],
         file_index_paths=[],
+        corpus_paths=[str(folder / "corpus.json")],
         requirements_path=str(folder / "requirements.txt"),
         benchmarks_path=str(folder / "benchmarks"),
         record_path=str(folder / "run.json"),
@@ -258,6 +261,7 @@ def test_record_says_what_the_run_rests_on(record):
         "resources_sha256",
         "tables_sha256",
         "visual_genome_files",
+        "corpora",
         "rules",
     }
     assert set(record["workflow"]) == {"commit", "changed"}

@@ -9,6 +9,7 @@ rule write_run_record:
         ),
         resources=get_resources(),
         files=get_file_index(),
+        corpora=expand("results/corpora/{corpus}.json", corpus=config["corpora"]["use"]),
         requirements=BASE / "requirements.txt",
     output:
         record="results/run.json",

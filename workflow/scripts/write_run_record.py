@@ -10,6 +10,7 @@ if __name__ == "__main__":
         identity_paths=list(snakemake.input.identities),
         resource_paths=list(snakemake.input.resources),
         file_index_paths=list(snakemake.input.files),
+        corpus_paths=list(snakemake.input.corpora),
         requirements_path=snakemake.input.requirements,
         benchmarks_path=snakemake.params.benchmarks,
         record_path=snakemake.output.record,

@@ -26,6 +26,7 @@ from crepebench.provenance import code_digest
 SHORTEST_SAMPLED = 1.0
 """Seconds; the memory of shorter jobs is not known."""
 FILE_COLUMNS = ("path", "version", "bytes", "sha256", "hash_status", "url")
+CORPUS_COLUMNS = ("corpus", "corpus_id", "format", "release", "n_files", "bytes")
 RULE_COLUMNS = ("rule", "jobs", "seconds", "longest_job_seconds", "peak_memory_mb", "last_ended")
 
 
@@ -112,6 +113,7 @@ def write_run_record(
     identity_paths: Sequence[str],
     resource_paths: Sequence[str],
     file_index_paths: Sequence[str],
+    corpus_paths: Sequence[str],
     requirements_path: str,
     benchmarks_path: str,
     record_path: str,
@@ -125,6 +127,7 @@ def write_run_record(
         identity_paths: `.identity.json` of each model's features.
         resource_paths: committed inputs.
         file_index_paths: records of the files of Visual Genome, none of the icons world.
+        corpus_paths: records of the corpora.
         requirements_path: requirements.txt.
         benchmarks_path: results/benchmarks.
         record_path: run.json to write.
@@ -151,6 +154,7 @@ def write_run_record(
         "visual_genome_files": [
             record for path in file_index_paths for record in json.loads(Path(path).read_text(encoding="utf-8"))
         ],
+        "corpora": [json.loads(Path(path).read_text(encoding="utf-8")) for path in corpus_paths],
         "tables_sha256": {Path(path).name: file_hash(path) for path in table_paths},
         "rules": rule_rows(read_benchmarks(benchmarks_path)),
     }
@@ -172,6 +176,7 @@ def record_page(record: dict) -> str:
         ("Seeds", _pairs(record["seeds"])),
         ("Tables", _pairs(record["tables_sha256"], ("file", "SHA-256"))),
         ("Visual Genome", _table(record["visual_genome_files"], FILE_COLUMNS)),
+        ("Corpora", _table(record["corpora"], CORPUS_COLUMNS)),
         ("Committed inputs", _pairs(record["resources_sha256"], ("file", "SHA-256"))),
         ("Code", _pairs(record["code_digests"], ("script", "digest of what it reaches"))),
         ("Config", f"<pre>{html.escape(json.dumps(record['config'], indent=2))}</pre>"),
