@@ -59,8 +59,8 @@ def test_every_real_row_is_accounted_for(real_run):
     assert (graphs["region", "read"], graphs["region", "kept"]) == (193, 142)
     assert sets == {
         ("region", "read"): 142,
-        ("region", "atom_foils"): 68,
-        ("region", "comp_foils"): 48,
+        ("region", "atom_foils"): 71,
+        ("region", "comp_foils"): 45,
         ("region", "kept"): 26,
     }
 
