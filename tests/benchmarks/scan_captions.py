@@ -146,7 +146,7 @@ def main() -> None:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with TemporaryDirectory() as folder:
-        paths = write_corpus(Path(folder), arguments.captions, arguments.seed)
+        paths = write_corpus(Path(folder), [row["caption"] for row in read_gold()], arguments.captions, arguments.seed)
         texts = pa.concat_arrays([c for path in paths for c in pq.read_table(path)["caption"].chunks])
     folded, seconds = timed(fold, texts)
     print(f"{len(texts):,} captions of {texts.nbytes / len(texts) - 8:.0f} bytes; folded {len(texts) / seconds:,.0f}/s")

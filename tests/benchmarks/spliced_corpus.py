@@ -47,10 +47,9 @@ def splice_captions(captions: list[str], n_captions: int, seed: int) -> Iterator
         yield rng.choice(captions) if rng.random() < 0.1 else rng.choice(heads) + rng.choice(tails)
 
 
-def write_corpus(folder: Path, n_captions: int, seed: int) -> list[Path]:
-    """Writes shards of spliced captions; returns their paths."""
+def write_corpus(folder: Path, texts: list[str], n_captions: int, seed: int) -> list[Path]:
+    """Writes shards of captions that are spliced from texts; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    texts = [row["caption"] for row in read_gold()]
     paths = []
     for shard, first in enumerate(range(0, n_captions, SHARD_CAPTIONS)):
         n_here = min(SHARD_CAPTIONS, n_captions - first)
@@ -68,7 +67,8 @@ def main() -> None:
     parser.add_argument("--captions", type=int, default=2_000_000)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    paths = write_corpus(arguments.folder, arguments.captions, arguments.seed)
+    texts = [row["caption"] for row in read_gold()]
+    paths = write_corpus(arguments.folder, texts, arguments.captions, arguments.seed)
     print(f"{arguments.captions:,} captions in {len(paths)} shards: {arguments.folder}")
 
 
