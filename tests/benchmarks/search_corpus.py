@@ -3,8 +3,8 @@
     CREPE_SHARED_DATA=... python tests/benchmarks/search_corpus.py --captions 2000000 --keys 1000 5000
 
 The corpus is made from the captions of half of the images and searched for what the other half holds, so that some of
-it is never shown. Prints for each mode and number of compounds: wall time on two cores, captions parsed, peak memory of a
-job, and how much of what is looked for was found. The corpus and the runs stay in --folder.
+it is never shown. Prints for each mode and number of compounds: wall time on two cores, captions parsed, peak memory of
+a job, and how much of what is looked for was found. The corpus and the runs stay in --folder.
 """
 
 import argparse
