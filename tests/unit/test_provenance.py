@@ -357,7 +357,7 @@ def digests(scripts):
         ),
         ("foils.py", ("class FoilBuilder:\n", "class FoilBuilder:\n    note = 1\n"), {"build_retrieval_sets"}),
         (
-            "retrieval_sets.py",
+            "image_facts.py",
             ('ARTICLES = ("a", ', 'ARTICLES = ("a", "some", '),
             {"build_region_graphs", "build_retrieval_sets"},
         ),

@@ -5,13 +5,11 @@ import pytest
 
 from crepebench.foils import Foil
 from crepebench.graphs import parse_texts
+from crepebench.image_facts import collect_facts, head_noun, normal_relation
 from crepebench.region_parsing import filter_graphs, graph_row
 from crepebench.retrieval_sets import (
     build_retrieval_sets,
-    collect_facts,
     foil_id,
-    head_noun,
-    normal_relation,
     retrieval_set_rows,
     set_id,
 )

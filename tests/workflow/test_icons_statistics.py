@@ -8,8 +8,8 @@ import yaml
 
 from crepebench.corpora import list_files, read_batches
 from crepebench.graphs import parse_texts
+from crepebench.image_facts import normal_relation
 from crepebench.regions import canonical_caption
-from crepebench.retrieval_sets import normal_relation
 from crepebench.splits import SC, UC, decide_split
 from crepebench.vocabularies import count_captions
 from icons_world.corpora import draw_corpus_rows, draw_corpus_scenes, write_captions

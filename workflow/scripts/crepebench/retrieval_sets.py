@@ -3,16 +3,14 @@
 import hashlib
 import json
 import logging
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.foils import CandidateFinder, Foil, FoilBuilder, ImageFacts, build_pool, read_word_tables
-from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT
-from crepebench.inflection import PREPOSITIONS
-from crepebench.lemmas import lemmatise
-from crepebench.prepositions import NORMAL_FORM_OF_WORDS
+from crepebench.foils import Foil, FoilBuilder
+from crepebench.image_facts import collect_facts
+from crepebench.replacements import CandidateFinder
 from crepebench.schema import (
     GRAPHS,
     OBJECTS,
@@ -23,6 +21,8 @@ from crepebench.schema import (
     read_table,
     write_table,
 )
+from crepebench.word_pool import build_pool
+from crepebench.word_tables import read_word_tables
 from crepebench.wordnet import Lexicon, read_wordnet
 
 logger = logging.getLogger(__name__)
@@ -30,8 +30,6 @@ logger = logging.getLogger(__name__)
 FAMILY = "systematicity"
 FOIL_TYPES = ("atom", "comp", "combined")
 CAPTION_SOURCE = "visual_genome"
-ARTICLES = ("a", "an", "the")
-COPULAS = ("is", "are", "was", "were", "be")
 
 
 def set_id(family: str, image_id: int, box: tuple[int, int, int, int], caption: str) -> str:
@@ -46,65 +44,6 @@ def foil_id(set_id_: str, text: str) -> str:
 
 def _hash(*parts) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-
-
-def head_noun(name: str) -> str:
-    """Returns the normal form of an object's name, as the parser would: lemma of the last word before a preposition."""
-    words = name.split()
-    end = next((i for i, word in enumerate(words) if i and word in PREPOSITIONS), len(words))
-    return lemmatise(words[end - 1], "NOUN")
-
-
-def normal_relation(predicate: str) -> str:
-    """Returns the normal form of a predicate, as the parser would give it: no copula or article, verbs as lemmas."""
-    words = predicate.lower().split()
-    while len(words) > 1 and words[0] in COPULAS:
-        words = words[1:]
-    while len(words) > 1 and words[-1] in ARTICLES:
-        words = words[:-1]
-    for start in range(len(words)):
-        if tuple(words[start:]) in NORMAL_FORM_OF_WORDS:
-            words[start:] = [NORMAL_FORM_OF_WORDS[tuple(words[start:])]]
-            break
-    if words and " " not in words[0] and words[0] not in PREPOSITIONS:
-        words[0] = lemmatise(words[0], "VERB")
-    return " ".join(words)
-
-
-def collect_facts(
-    objects: Iterable[dict], relationships: Iterable[dict], graphs: Iterable[dict]
-) -> dict[int, ImageFacts]:
-    """Collects what is true in each image.
-
-    Args:
-        objects: rows of table OBJECTS.
-        relationships: rows of table RELATIONSHIPS.
-        graphs: rows of table GRAPHS; those of regions that only the graph filter drops are included.
-
-    Returns:
-        Facts by image_id.
-    """
-    facts: dict[int, ImageFacts] = defaultdict(ImageFacts)
-    for row in objects:
-        image = facts[row["image_id"]]
-        for name in {*row["names"], *map(head_noun, row["names"])}:
-            image.kinds.add(name)
-            image.attributes[name].update(row["attributes"])
-            for attribute in row["attributes"]:
-                image.attributes[name].update(attribute.split())  # "black and white" is black, and white
-            image.synsets[name] += row["synsets"]
-    for row in relationships:
-        ends = head_noun(row["subject_name"]), head_noun(row["object_name"])
-        facts[row["image_id"]].triples.add((ends[0], normal_relation(row["predicate"]), ends[1]))
-    for row in graphs:
-        image = facts[row["image_id"]]
-        image.kinds.update(atom["text"] for atom in row["atoms"] if atom["kind"] == OBJECT)
-        for compound in row["compounds"]:
-            if compound["kind"] == ATTRIBUTE_OBJECT:
-                image.attributes[compound["object"]].add(compound["attribute"])
-            else:
-                image.triples.add((compound["subject"], compound["relation"], compound["object"]))
-    return facts
 
 
 def retrieval_set_rows(region: dict, n_atoms: int, protocol: str, foils: dict[str, list[Foil]]) -> Iterator[dict]:
