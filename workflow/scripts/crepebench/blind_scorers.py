@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from crepebench.candidate_texts import DECIMALS, SURFACE, CandidateSet, CandidateSets, Texts, sum_runs, take_runs
-from crepebench.ngrams import NgramScorer
 from crepebench.scores import pair_wins
 
 RIDGE = 1.0
 """Weight of half the squared weights, beside the sum of the losses of all pairs."""
-MAX_STEPS = 200
-"""Of the solver of a logistic regression."""
+SOLVER = {"maxiter": 200, "ftol": 1e-7, "gtol": 1e-6}
+"""Bounds of the steps of a logistic regression, and of what a last step may change."""
 MOST = 40
 """Counts of a text's surface above this are taken as this."""
 INNER_FOLDS = 3
@@ -36,17 +35,19 @@ def fit_pairs(differences, ridge: float = RIDGE) -> np.ndarray:
     from scipy.optimize import minimize
     from scipy.special import expit
 
+    n_pairs = max(differences.shape[0], 1)
+
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
         margins = differences @ weights
         value = np.logaddexp(0.0, -margins).sum() + ridge / 2 * weights @ weights
-        return value, ridge * weights - differences.T @ expit(-margins)
+        return value / n_pairs, (ridge * weights - differences.T @ expit(-margins)) / n_pairs
 
     start = np.zeros(differences.shape[1])
-    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": MAX_STEPS}).x
+    return minimize(loss, start, jac=True, method="L-BFGS-B", options=SOLVER).x
 
 
 def count_differences(values: np.ndarray, starts: np.ndarray, n_columns: int, sets: CandidateSets):
-    """Returns how much more often each thing stands in the truth than in the foil, for every pair.
+    """Returns how much more often each thing stands in the truth than in the foil, for pairs that differ.
 
     Args:
         values: things of all texts, as columns.
@@ -55,7 +56,7 @@ def count_differences(values: np.ndarray, starts: np.ndarray, n_columns: int, se
         sets: sets of the texts.
 
     Returns:
-        (n_pairs, n_columns) sparse matrix.
+        (n, n_columns) sparse matrix; pairs without any difference are left out.
     """
     from scipy.sparse import csr_matrix
 
@@ -63,7 +64,7 @@ def count_differences(values: np.ndarray, starts: np.ndarray, n_columns: int, se
     truths, foils = sets.pairs
     differences = counts[truths] - counts[foils]
     differences.eliminate_zeros()
-    return differences
+    return differences[differences.getnnz(axis=1) > 0]  # the others are ties whatever the weights
 
 
 class Scorer:
