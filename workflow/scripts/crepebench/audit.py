@@ -1,8 +1,7 @@
 """Tabulate what text alone can solve: blind scorers on the retrieval sets, judged on images that they have not seen.
 
 A model of images and texts has shown that it looks only where it beats the strongest blind scorer. Which one that is,
-is chosen on the training folds, and its figures are those of the held-out folds. Source: paper section 4.3 asks people
-whether foils are genuine; that a text alone may give them away was shown by others later (SugarCrepe, section 3).
+is chosen on the training folds, and its figures are those of the held-out folds.
 """
 
 import json
@@ -29,7 +28,7 @@ from crepebench.retrieval_sets import FAMILY, FOIL_TYPES
 from crepebench.schema import RETRIEVAL_SETS, read_table
 from crepebench.scores import truth_ranks, truth_wins
 from crepebench.splits import ALL_SPLITS
-from crepebench.tables import bootstrap_means, cell_seed, interval, read_splits, recall_at, write_csv
+from crepebench.tables import STRONGEST, bootstrap_means, cell_seed, interval, read_splits, recall_at, write_csv
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +36,6 @@ COLUMNS = (
     *("protocol", "family", "corpus", "split", "foil_type", "complexity", "scorer"),
     *("pairwise_accuracy", "recall_at_1", "low", "high", "random", "n"),
 )
-STRONGEST = "strongest"
 ALL = "all"
 """Corpus and split of the rows that pool the sets."""
 COUNTED = ("words", "characters", "capitals", "punctuation")

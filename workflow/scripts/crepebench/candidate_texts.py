@@ -61,7 +61,7 @@ def surface_counts(text: str) -> list[int]:
         sum(map(str.isdigit, text)),
         len(words) - len(set(lowered)),
         articles_off,
-        int(text[-1:] in ".!?"),
+        int(text.endswith((".", "!", "?"))),
     ]
 
 
