@@ -27,6 +27,7 @@ from crepebench.thinning import COLUMNS as THINNED_COLUMNS
 def table_row(corpus="cc12m", model="mini", foil_type="atom", split="SC", recall=50.0):
     row = dict.fromkeys(SYSTEMATICITY_COLUMNS, "")
     bounds = {"recall_at_1_low": recall - 5, "recall_at_1_high": recall + 5, "random_recall_at_1": 20.0}
+    bounds["blind_recall_at_1"] = recall - 10
     key = {"training_corpus": corpus, "model": model, "foil_type": foil_type, "split": split}
     return {**row, **key, "recall_at_1": recall, **bounds}
 

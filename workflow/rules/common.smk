@@ -29,6 +29,7 @@ TABLES = [
     "systematicity_gap",
     "systematicity_gap_seeds",
     "systematicity_by_kind",
+    "blind_baselines",
     "parser_quality",
     "accounting",
 ]

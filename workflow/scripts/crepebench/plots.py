@@ -14,6 +14,7 @@ from crepebench.schema import IMAGES, RETRIEVAL_SETS, read_table
 
 SPLIT_COLOURS = {"SC": "#1b6ca8", "UC": "#d1732c", "UA": "#7a7a7a"}
 SPLIT_NAMES = {"SC": "seen compounds", "UC": "unseen compounds", "UA": "unseen atoms"}
+BLIND_COLOUR = "#b3123b"
 BAR_WIDTH = 0.26
 PANELS_PER_LINE = 3
 REASON_COLOURS = ("#d1732c", "#e3a857", "#8c6bb1", "#7a7a7a", "#c05a75", "#5b9aa0", "#b5a642", "#444444")
@@ -89,6 +90,11 @@ def _draw_panel(ax, rows: list[dict]) -> None:
         random_line = next(float(row["random_recall_at_1"]) for row in rows if row["foil_type"] == foil_type)
         label = "random" if i == 0 else None
         ax.hlines(random_line, i - 0.45, i + 0.45, colors="black", linestyles="dotted", linewidth=1.2, label=label)
+    for i, split in enumerate(splits):
+        found = [row for row in rows if row["split"] == split]
+        x = np.array([foil_types.index(row["foil_type"]) for row in found]) + (i - (len(splits) - 1) / 2) * BAR_WIDTH
+        blind, label = [float(row["blind_recall_at_1"]) for row in found], None if i else "text alone"
+        ax.hlines(blind, x - BAR_WIDTH / 2, x + BAR_WIDTH / 2, colors=BLIND_COLOUR, linewidth=1.8, label=label)
     ax.set_xticks(range(len(foil_types)), foil_types)
     ax.set_ylim(0, 100)
     ax.spines[["top", "right"]].set_visible(False)

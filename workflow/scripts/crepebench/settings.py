@@ -143,6 +143,12 @@ def tables_settings(config: Mapping) -> dict:
     }
 
 
+def audit_settings(config: Mapping) -> dict:
+    """Returns what the table of blind scorers depends on."""
+    evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
+    return {"audit": config["audit"], "evaluation": evaluation, "corpora": config["corpora"]["use"]}
+
+
 def parser_quality_settings(config: Mapping) -> dict:
     """Returns what the figures of the parser depend on, beside the labelled captions."""
     evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
