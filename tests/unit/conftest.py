@@ -11,8 +11,7 @@ from .foil_rows import pool_of
 @pytest.fixture(scope="session")
 def tables(repository):
     """The committed tables of words."""
-    folder = repository / "resources" / "foils"
-    return read_word_tables(str(folder / "attributes.csv"), str(folder / "relations.csv"))
+    return read_word_tables(sorted(map(str, (repository / "resources" / "foils").glob("*.csv"))))
 
 
 @pytest.fixture(scope="session")

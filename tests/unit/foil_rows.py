@@ -26,6 +26,9 @@ RELATIONS = (
 )
 
 
+SENSES = {"table": "table.n.02", "glass": "glass.n.02", "plate": "plate.n.04", "taxi": "cab.n.03"}
+VOTES = {"n": {word: {name: 2} for word, name in SENSES.items()}}
+"""Senses that annotators gave: those that are not the first."""
 NO_TABLES = WordTables({}, {}, {}, {}, frozenset())
 
 
@@ -38,7 +41,7 @@ def atom(kind, text, surface="", start=0, subject=-1, object_=-1):
 
 def pool_of(objects=NOUNS, attributes=ATTRIBUTES, relations=RELATIONS):
     words = {"object": frozenset(objects), "attribute": frozenset(attributes), "relation": frozenset(relations)}
-    return Pool(words, {relation: relation for relation in relations})
+    return Pool(words, {relation: relation for relation in relations}, VOTES)
 
 
 def facts_of(kinds=(), attributes=(), triples=(), synsets=None):

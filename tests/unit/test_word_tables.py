@@ -59,7 +59,9 @@ def test_tables_read_from_literal_rows(tmp_path):
         "relation,same_as,inverses,foils\nabove,over,below,below;hang from\nover,above,,below\n"
         "under,,above,above\non,,,under\n"
     )
-    tables = read_word_tables(str(tmp_path / "attributes.csv"), str(tmp_path / "relations.csv"))
+    (tmp_path / "mass_nouns.csv").write_text("noun\ngrass\n")
+    (tmp_path / "blocked.csv").write_text("word,reason\nhag,insult\nfellow,role\n")
+    tables = read_word_tables(sorted(map(str, tmp_path.glob("*.csv"))))
     assert tables == WordTables(
         {
             "red": ("colour", ("blue",)),
@@ -80,4 +82,6 @@ def test_tables_read_from_literal_rows(tmp_path):
             "under": frozenset({"above", "over"}),
         },
         frozenset({frozenset({"red", "pink"}), frozenset({"small", "tiny"})}),
+        frozenset({"grass"}),
+        frozenset({"hag", "fellow"}),
     )

@@ -5,7 +5,7 @@ rule tabulate_blind_baselines:
         splits=expand(
             "results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]
         ),
-        language_model=get_language_model_files(),
+        language_model=get_language_model_files("audit"),
     output:
         table="results/tables/blind_baselines.csv",
     log:

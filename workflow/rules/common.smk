@@ -95,6 +95,28 @@ def get_unfiltered_graphs():
     return [f"results/graphs/parsed/{part}.parquet" for part in parts]
 
 
+def get_foil_tables():
+    """Tables of words that foils depend on."""
+    return sorted(map(str, (RESOURCES / "foils").glob("*.csv")))
+
+
+def get_foil_parts(folder):
+    """Parts of the foils, or of their scores."""
+    return [f"{folder}/{part}.parquet" for part in get_parts(config["foils"]["parts"])]
+
+
+def get_foil_scores():
+    """Likelihoods of the foils, where a language model gives them."""
+    is_scored = config["foils"]["plausibility"] in ("masked", "causal")
+    return get_foil_parts("results/foils/scores") if is_scored else []
+
+
+def get_foil_choices():
+    """The choice among the foils; none in the paper's protocol, which makes no more than it needs."""
+    is_refined = config["foils"]["protocol"] == "refined"
+    return ["results/foils/choices.parquet"] if is_refined else []
+
+
 def get_retrieval_sets(family):
     """Retrieval sets of a family."""
     parts = get_parts(config["foils"]["parts"])

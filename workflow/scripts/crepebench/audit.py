@@ -22,9 +22,10 @@ from crepebench.blind_scorers import (
     split_folds,
 )
 from crepebench.candidate_texts import CandidateSets, Texts, take_runs
+from crepebench.foils import FOIL_TYPES
 from crepebench.language_models import LanguageModel, LanguageModelScorer
 from crepebench.ngrams import NgramScorer
-from crepebench.retrieval_sets import FAMILY, FOIL_TYPES
+from crepebench.retrieval_sets import FAMILY
 from crepebench.schema import RETRIEVAL_SETS, read_table
 from crepebench.scores import truth_ranks, truth_wins
 from crepebench.splits import ALL_SPLITS

@@ -22,6 +22,9 @@ from crepebench.word_pool import Pool
 N_ATOM_FOILS = 4
 N_COMP_FOILS = 6
 """Foils of a set. Source: paper A.5 (4 + 6 foils a query)."""
+FOIL_TYPES = ("atom", "comp", "combined")
+VISUAL_GENOME = "visual_genome"
+"""Source of a caption: the annotator's."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,17 @@ class Foil:
     original: str
     replacement: str
     source: str
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The truth of one foil_type with its foils, or those to choose from; or the reason why there are not enough."""
+
+    caption: str = ""
+    caption_source: str = ""
+    complexity: int = 0
+    foils: tuple[Foil, ...] = ()
+    reason: str = ""
 
 
 class FoilBuilder:
@@ -49,33 +63,32 @@ class FoilBuilder:
         self._pool = pool
         self._seed = seed
 
-    def build(
-        self, region_id: int, caption: str, atoms: list[dict], facts: ImageFacts
-    ) -> tuple[dict[str, list[Foil]], str]:
-        """Builds the foils of one region.
-
-        Returns:
-            Foils by foil_type (atom, comp, combined) and "", or an empty dict and the reason why the full number
-            could not be made.
-        """
+    def drafts(self, region_id: int, caption: str, atoms: list[dict], facts: ImageFacts) -> dict[str, Draft]:
+        """Returns truth and foils of one region by foil_type (atom, comp, combined), each in its full number."""
         rng = np.random.default_rng([self._seed, region_id])
+        candidates = self._shuffled_candidates(atoms, facts, rng)
+        atom_foils = take_foils(self._atom_foils(caption, atoms, candidates, rng), N_ATOM_FOILS, caption)
+        comp_foils = take_foils(self._comp_foils(atoms, candidates, rng), N_COMP_FOILS, caption)
+        reason = "atom_foils" if len(atom_foils) < N_ATOM_FOILS else ""
+        reason = reason or ("comp_foils" if len(comp_foils) < N_COMP_FOILS else "")
+        if reason:
+            return {foil_type: Draft(reason=reason) for foil_type in FOIL_TYPES}
+        foils = {"atom": atom_foils, "comp": comp_foils, "combined": atom_foils + comp_foils}
+        return {name: Draft(caption, VISUAL_GENOME, len(atoms), tuple(foils[name])) for name in FOIL_TYPES}
+
+    def _shuffled_candidates(self, atoms: list[dict], facts: ImageFacts, rng) -> dict[int, list[Candidate]]:
+        """Returns the replacements of every atom in random order."""
         candidates = {}
         for index in range(len(atoms)):
             found = self._finder.candidates(atoms, index, facts)
             candidates[index] = [found[i] for i in rng.permutation(len(found))]
-        atom_foils = _take(self._atom_foils(caption, atoms, candidates, rng), N_ATOM_FOILS, caption)
-        if len(atom_foils) < N_ATOM_FOILS:
-            return {}, "atom_foils"
-        comp_foils = _take(self._comp_foils(atoms, candidates, rng), N_COMP_FOILS, caption)
-        if len(comp_foils) < N_COMP_FOILS:
-            return {}, "comp_foils"
-        return {"atom": atom_foils, "comp": comp_foils, "combined": atom_foils + comp_foils}, ""
+        return candidates
 
     def _atom_foils(self, caption: str, atoms: list[dict], candidates: dict, rng) -> Iterator[Foil]:
         """Yields captions with one atom replaced; the atoms take turns, so that foils spread over the caption."""
         usable = [index for index, atom in enumerate(atoms) if _has_own_span(atoms, atom)]
         turns = [usable[i] for i in rng.permutation(len(usable))]
-        for index, candidate in _in_turns({i: candidates[i] for i in turns}):
+        for index, candidate in in_turns({i: candidates[i] for i in turns}):
             atom = atoms[index]
             words = self._inflected(atom, candidate.text)
             text = inflection.replace_span(caption, atom["start"], atom["end"], words)
@@ -102,7 +115,7 @@ class FoilBuilder:
             grid = [(a, b) for a in candidates[parts[0]] for b in candidates[parts[1]]]
             pairs_of_join[index] = [grid[i] for i in rng.permutation(len(grid))]
         turns = [list(pairs_of_join)[i] for i in rng.permutation(len(pairs_of_join))]
-        for index, pair in _in_turns({index: pairs_of_join[index] for index in turns}):
+        for index, pair in in_turns({index: pairs_of_join[index] for index in turns}):
             make = self._pair_foil if atoms[index]["kind"] == ATTRIBUTE else self._triple_foil
             yield make(atoms, atoms[index], *pair)
 
@@ -155,7 +168,7 @@ def _has_own_span(atoms: list[dict], atom: dict) -> bool:
     )
 
 
-def _in_turns(items: Mapping) -> Iterator[tuple]:
+def in_turns(items: Mapping) -> Iterator[tuple]:
     """Yields (key, value) from lists by key: the first of each, then the second of each, and so on."""
     for round_ in range(max(map(len, items.values()), default=0)):
         for key, values in items.items():
@@ -163,7 +176,7 @@ def _in_turns(items: Mapping) -> Iterator[tuple]:
                 yield key, values[round_]
 
 
-def _take(foils: Iterable[Foil], n_foils: int, caption: str) -> list[Foil]:
+def take_foils(foils: Iterable[Foil], n_foils: int, caption: str) -> list[Foil]:
     """Takes the first foils that differ from the caption and from each other, whatever their case and spacing."""
     taken, seen = [], {normal_text(caption)}
     for foil in foils:

@@ -1,5 +1,6 @@
 """Collect what is known to be true in an image: from its objects, relationships and the graphs of its regions."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,6 +11,9 @@ from crepebench.lemmas import lemmatise
 from crepebench.prepositions import NORMAL_FORM_OF_WORDS
 
 ARTICLES = ("a", "an", "the")
+WORD = re.compile(r"[a-z][a-z'-]*")
+MOST_ATTRIBUTES = 3
+"""Words before a noun that may be its attributes."""
 COPULAS = ("is", "are", "was", "were", "be")
 
 
@@ -22,12 +26,14 @@ class ImageFacts:
         attributes: attributes of each kind.
         triples: (subject, relation, object).
         synsets: WordNet synsets that annotators gave to objects of each name, in the order of the objects.
+        mentioned: words of all region descriptions, also of regions that are no test crops, and their lemmas as nouns.
     """
 
     kinds: set[str] = field(default_factory=set)
     attributes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     triples: set[tuple[str, str, str]] = field(default_factory=set)
     synsets: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    mentioned: set[str] = field(default_factory=set)
 
 
 def head_noun(name: str) -> str:
@@ -54,7 +60,7 @@ def normal_relation(predicate: str) -> str:
 
 
 def collect_facts(
-    objects: Iterable[dict], relationships: Iterable[dict], graphs: Iterable[dict]
+    objects: Iterable[dict], relationships: Iterable[dict], graphs: Iterable[dict], descriptions: Iterable[dict] = ()
 ) -> dict[int, ImageFacts]:
     """Collects what is true in each image.
 
@@ -62,6 +68,7 @@ def collect_facts(
         objects: rows of table OBJECTS.
         relationships: rows of table RELATIONSHIPS.
         graphs: rows of table GRAPHS; those of regions that only the graph filter drops are included.
+        descriptions: rows of table REGION_DESCRIPTIONS; regions that are too small for a crop say what is true, too.
 
     Returns:
         Facts by image_id.
@@ -86,4 +93,20 @@ def collect_facts(
                 image.attributes[compound["object"]].add(compound["attribute"])
             else:
                 image.triples.add((compound["subject"], compound["relation"], compound["object"]))
+    for row in descriptions:
+        _add_description(facts[row["image_id"]], row["phrase"] or "")
     return facts
+
+
+def _add_description(image: ImageFacts, phrase: str) -> None:
+    """Adds what an unparsed text says: its words, and which words stand before, or after a copula behind, a noun."""
+    words = WORD.findall(phrase.lower())
+    nouns = [lemmatise(word, "NOUN") for word in words]
+    image.mentioned.update(words, nouns)
+    for i, noun in enumerate(nouns):
+        for before in reversed(words[max(0, i - MOST_ATTRIBUTES) : i]):
+            if before in PREPOSITIONS or before in ARTICLES:
+                break
+            image.attributes[noun].add(before)
+        if words[i + 1 : i + 2] and words[i + 1] in COPULAS and words[i + 2 : i + 3]:
+            image.attributes[noun].add(words[i + 2])

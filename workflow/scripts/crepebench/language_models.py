@@ -31,13 +31,13 @@ class LanguageModel:
         source = {"pretrained_model_name_or_path": name}
         if path.suffix == GGUF:
             source = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
-        self._tokenizer = AutoTokenizer.from_pretrained(**source)
-        self._model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32).eval()
+        self.tokenizer = AutoTokenizer.from_pretrained(**source)
+        self.model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32).eval()
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        self._model.to(self._device)
+        self.model.to(self._device)
         # ASSUME: a text begins where a document begins; a model without a mark of the beginning is given that of the
         # end, as GPT-2 was trained. The end of the text is not scored.
-        marks = (self._tokenizer.bos_token_id, self._tokenizer.eos_token_id)
+        marks = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)
         self._start = [mark for mark in marks if mark is not None][:1]
         self._known: dict[str, tuple[float, int]] = {}
 
@@ -51,9 +51,9 @@ class LanguageModel:
             (n_texts,) float64 and (n_texts,) int64.
         """
         unknown = sorted(set(texts) - self._known.keys())
-        encoded = self._tokenizer(unknown, add_special_tokens=False)["input_ids"] if unknown else []
+        encoded = self.tokenizer(unknown, add_special_tokens=False)["input_ids"] if unknown else []
         rows = [[*self._start, *tokens] for tokens in encoded]
-        for batch in _batches(rows):
+        for batch in batches(rows):
             for place, value in zip(batch, self._score([rows[i] for i in batch]), strict=True):
                 self._known[unknown[place]] = (value, max(len(rows[place]) - 1, 0))
         values, sizes = zip(*(self._known[text] for text in texts), strict=True) if len(texts) else ((), ())
@@ -69,7 +69,7 @@ class LanguageModel:
         tokens = torch.tensor([row + [0] * (length - len(row)) for row in rows], device=self._device)
         mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in rows], device=self._device)
         with torch.inference_mode():
-            logits = self._model(input_ids=tokens, attention_mask=mask).logits[:, :-1].float()
+            logits = self.model(input_ids=tokens, attention_mask=mask).logits[:, :-1].float()
             chosen = logits.gather(2, tokens[:, 1:, None])[..., 0]
             found = torch.where(mask[:, 1:] > 0, chosen - logits.logsumexp(2), 0.0)
         return np.round(found.double().sum(1).cpu().numpy(), DECIMALS).tolist()
@@ -79,16 +79,16 @@ class LanguageModelScorer(Scorer):
     """The log-probability of a text under a language model, raw or per token."""
 
     def __init__(self, model: LanguageModel, per_token: bool):
-        self._model, self._per_token = model, per_token
+        self.model, self._per_token = model, per_token
         self.name = "language_model_per_token" if per_token else "language_model"
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
         """Returns the log-probability, or its mean over the tokens."""
-        values, sizes = self._model.log_likelihoods(texts)
+        values, sizes = self.model.log_likelihoods(texts)
         return values / np.maximum(sizes, 1) if self._per_token else values
 
 
-def _batches(rows: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+def batches(rows: Sequence[Sequence[int]]) -> Iterator[list[int]]:
     """Yields places of rows of like length, so many as MOST_TOKENS allows, one at least."""
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]))
     batch: list[int] = []

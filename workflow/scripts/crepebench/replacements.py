@@ -1,6 +1,7 @@
 """Find replacements for atoms that are false in an image.
 
-Source: paper section 4.1: antonyms and cousins of WordNet, absent from the image.
+Source: paper section 4.1: antonyms and cousins of WordNet, absent from the image. A replacement must commonly be
+understood as the thing that it stands for (`crepebench.senses`), must not be blocked, and must not be true.
 """
 
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from crepebench import inflection
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
 from crepebench.image_facts import ImageFacts
 from crepebench.lemmas import PLURALIA_TANTUM
+from crepebench.senses import Sense, SenseChooser
 from crepebench.word_pool import Pool
 from crepebench.word_tables import WordTables
 from crepebench.wordnet import Lexicon
@@ -27,7 +29,7 @@ class CandidateFinder:
 
     Args:
         lexicon: WordNet.
-        tables: tables of contrasting words.
+        tables: tables of words.
         pool: words that replacements may come from.
     """
 
@@ -35,7 +37,8 @@ class CandidateFinder:
         self._lexicon = lexicon
         self._tables = tables
         self._pool = pool
-        self._object_cache: dict[tuple[str, str], list[Candidate]] = {}
+        self._senses = SenseChooser(lexicon, pool.votes, pool.words_by_part_of_speech())
+        self._cache: dict[tuple[str, str], list[Candidate]] = {}
 
     def candidates(self, atoms: list[dict], index: int, facts: ImageFacts) -> list[Candidate]:
         """Returns the replacements of one atom, sorted by text.
@@ -58,27 +61,44 @@ class CandidateFinder:
         return [c for c in self._relation_candidates(atom["text"]) if not self._holds(ends[0], c.text, ends[1], facts)]
 
     def _object_candidates(self, text: str, facts: ImageFacts) -> list[Candidate]:
-        name = next((n for n in facts.synsets.get(text, ()) if self._lexicon.is_sense_of(n, text)), "")
-        if (text, name) not in self._object_cache:
-            synset = self._lexicon.synset(name) or self._visible_sense(text)
-            cousins = self._lexicon.cousins(synset) if synset else frozenset()
-            source = f"cousin of {synset.name()}" if synset else ""
-            found = {word: source for word in cousins}
-            found.update({word: f"antonym of {text}" for word in self._lexicon.antonyms(text, "n")})
-            allowed = self._pool.words[OBJECT] - self._lexicon.relatives(text, "n")
-            self._object_cache[text, name] = [Candidate(word, found[word]) for word in sorted(found.keys() & allowed)]
-        return self._object_cache[text, name]
+        """Returns cousins and antonyms of a noun; a mass noun is replaced by a mass noun, any other by none."""
+        sense = self._senses.sense(text, "n", facts.synsets.get(text, ()))
+        key = (text, str(sense))
+        if key not in self._cache:
+            found = self._cousins(sense, "n") if sense else {}
+            found |= self._antonyms(text, sense)
+            allowed = self._pool.words[OBJECT] - self._lexicon.relatives(text, "n") - self._tables.blocked
+            is_mass = text in self._tables.mass_nouns
+            self._cache[key] = [
+                Candidate(word, found[word])
+                for word in sorted(found.keys() & allowed)
+                if (word in self._tables.mass_nouns) == is_mass
+            ]
+        return self._cache[key]
 
-    def _visible_sense(self, text: str):
-        """Returns the most frequent noun sense that is a physical entity, None where there is none.
+    def _cousins(self, sense: Sense, pos: str) -> dict[str, str]:
+        """Returns the words of the pool that are commonly understood as a cousin of a sense, with their source."""
+        pool = self._pool.words_by_part_of_speech()[pos]
+        cousins = self._lexicon.cousin_senses(sense.synset)
+        return {
+            word: f"cousin of {sense}" for word in cousins.keys() & pool if self._senses.means(word, pos, cousins[word])
+        }
 
-        # ASSUME: where Visual Genome gives no synset, the sense is the first that can be seen, never the first blindly.
-        """
-        return next((s for s in self._lexicon.synsets(text, "n") if self._lexicon.is_physical(s)), None)
+    def _antonyms(self, word: str, sense: Sense | None) -> dict[str, str]:
+        """Returns the antonyms of a word in its sense, with their source."""
+        if sense is None:
+            return {}
+        return {other: f"antonym of {sense}" for other in self._lexicon.antonyms(word, sense.synset)}
 
     def _is_absent(self, text: str, facts: ImageFacts) -> bool:
-        """Says whether no object of the image is of that kind, or may be called so."""
-        return not self._lexicon.relatives(text, "n") & facts.kinds
+        """Says whether no object of the image is of that kind, may be called so, or has it as a part.
+
+        # ASSUME: a word that any description of the image holds, or a synonym of one, counts as present.
+        """
+        if self._lexicon.relatives(text, "n") & facts.kinds or self._lexicon.synonyms(text, "n") & facts.mentioned:
+            return False
+        wholes = (self._senses.usual_sense(kind, "n") for kind in facts.kinds)
+        return not any(whole and text in self._lexicon.parts(whole.synset) for whole in wholes)
 
     def _names(self, kind: str, facts: ImageFacts) -> set[str]:
         """Returns the names under which an object of a kind may be listed in the image: a taxi is a car, too."""
@@ -89,8 +109,9 @@ class CandidateFinder:
             group, others = self._tables.attributes[text]
             found = {word: f"table of {group}s" for word in others}
         else:
-            found = {word: f"antonym of {text}" for word in self._lexicon.antonyms(text, "a")}
-        allowed = self._pool.words[ATTRIBUTE] - self._lexicon.synonyms(text, "a")
+            first = self._lexicon.synsets(text, "a")[:1]  # annotators gave adjectives no senses
+            found = {word: f"antonym of {text}" for s in first for word in self._lexicon.antonyms(text, s)}
+        allowed = self._pool.words[ATTRIBUTE] - self._lexicon.synonyms(text, "a") - self._tables.blocked
         return [Candidate(word, found[word]) for word in sorted(found.keys() & allowed)]
 
     def _may_be_true(self, attribute: str, true: set[str]) -> bool:
@@ -105,18 +126,16 @@ class CandidateFinder:
         if text in self._tables.relations:
             found = {word: "table of relations" for word in self._tables.relations[text]}
         elif not inflection.verb_tag(text, text):
-            found = {}  # a preposition that the table does not list
+            found = {}  # a preposition that the table does not list: prepositions never go through WordNet
         else:
             verb, _, rest = text.partition(" ")
-            synsets = self._lexicon.synsets(verb, "v")
-            verbs = {}
-            if synsets:
-                source = f"cousin of {synsets[0].name()}"
-                kin = self._lexicon.relatives(verb, "v")
-                verbs = {word: source for word in self._lexicon.cousins(synsets[0]) - kin}
-            verbs |= {word: f"antonym of {verb}" for word in self._lexicon.antonyms(verb, "v")}
+            sense = self._senses.sense(verb, "v")
+            verbs = self._cousins(sense, "v") if sense else {}
+            verbs = {word: source for word, source in verbs.items() if word not in self._lexicon.relatives(verb, "v")}
+            verbs |= self._antonyms(verb, sense)
             found = {f"{word} {rest}".strip(): source for word, source in verbs.items()}
-        return [Candidate(word, found[word]) for word in sorted(found.keys() & self._pool.words[RELATION])]
+        allowed = {word for word in self._pool.words[RELATION] if word.partition(" ")[0] not in self._tables.blocked}
+        return [Candidate(word, found[word]) for word in sorted(found.keys() & allowed)]
 
     def _holds(self, subject: str, relation: str, object_: str, facts: ImageFacts) -> bool:
         """Says whether a triple is true in the image: in other words, of other names, or seen from the other side."""

@@ -133,6 +133,18 @@ def features_settings(config: Mapping, model: str) -> dict:
     return {**config["features"], "store": config["stores"]["features"], "model": encoding}
 
 
+def foils_settings(config: Mapping) -> dict:
+    """Returns what truths and foils depend on."""
+    keys = ("protocol", "seed", "candidates")
+    return {**{key: config["foils"][key] for key in keys}, "max_queries": config["systematicity"]["max_queries"]}
+
+
+def plausibility_settings(config: Mapping) -> dict:
+    """Returns what the likelihoods of foils depend on."""
+    chosen = {key: config["foils"][key] for key in ("plausibility", "language_model")}
+    return {**chosen, "store": config["stores"]["language_model"]}
+
+
 def tables_settings(config: Mapping) -> dict:
     """Returns what the tables depend on."""
     models = read_models(config)
@@ -182,6 +194,9 @@ def check_names(config: Mapping) -> None:
     waves = config["vocabularies"]["waves"]
     if waves != sorted(waves) or waves[-1] != 1:
         raise ValueError(f"config: vocabularies.waves {waves} does not ascend to 1")
+    foils = config["foils"]
+    if foils["plausibility"] in ("masked", "causal") and not foils["language_model"]:
+        raise ValueError(f"config: foils.plausibility {foils['plausibility']!r} needs a foils.language_model")
     if config["regions"]["min_aspect"] > config["regions"]["max_aspect"]:
         raise ValueError("config: regions.min_aspect is greater than regions.max_aspect")
 

@@ -17,7 +17,8 @@ import numpy as np
 from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
 from crepebench.accounting import KEPT, READ, check_counts, read_accounting
 from crepebench.files import atomic_path
-from crepebench.retrieval_sets import FAMILY, FOIL_TYPES
+from crepebench.foils import FOIL_TYPES
+from crepebench.retrieval_sets import FAMILY
 from crepebench.schema import RETRIEVAL_SETS, SCORES, SPLITS, read_table
 from crepebench.splits import ALL_SPLITS, SC, UC, UNDECIDED
 
