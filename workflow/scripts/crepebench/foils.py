@@ -21,6 +21,7 @@ from crepebench import inflection
 from crepebench.graphs import (
     ATTRIBUTE,
     ATTRIBUTE_OBJECT,
+    ENDINGS,
     OBJECT,
     OBJECT_RELATION_OBJECT,
     RELATION,
@@ -147,7 +148,7 @@ def build_pool(graphs: Iterable[list[dict]], min_count: int) -> Pool:
         for atom in atoms:
             counts[atom["kind"], atom["text"]] += 1
             if atom["kind"] == RELATION:
-                forms[atom["text"]][atom["surface"]] += 1
+                forms[atom["text"]].update([atom["surface"]] if atom["surface"] not in ENDINGS else [])
     words = {
         kind: frozenset(text for (k, text), count in counts.items() if k == kind and count >= min_count)
         for kind in (OBJECT, ATTRIBUTE, RELATION)
@@ -311,7 +312,7 @@ class FoilBuilder:
 
     def _atom_foils(self, caption: str, atoms: list[dict], candidates: dict, rng) -> Iterator[Foil]:
         """Yields captions with one atom replaced; the atoms take turns, so that foils spread over the caption."""
-        usable = [index for index, atom in enumerate(atoms) if _has_own_span(atoms, atom)]
+        usable = [i for i, atom in enumerate(atoms) if _has_own_span(atoms, atom) and atom["surface"] not in ENDINGS]
         turns = [usable[i] for i in rng.permutation(len(usable))]
         for index, candidate in _in_turns({i: candidates[i] for i in turns}):
             atom = atoms[index]
