@@ -76,10 +76,11 @@ def test_scorers_are_raw_and_per_token(folder):
 
 
 def test_packaged_model_prefers_english():
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or importlib.util.find_spec("gguf") is None:
-        pytest.skip(f"the packages {PACKAGE} (a small model) and gguf are not installed")
-    (path,) = Path(spec.origin).parent.glob("*.gguf")
+    specs = {name: importlib.util.find_spec(name) for name in (PACKAGE, "gguf", "accelerate")}
+    if None in specs.values():
+        missing = [name for name, spec in specs.items() if spec is None]
+        pytest.skip(f"packages are not installed: {', '.join(missing)} (a small model, and what reads it)")
+    (path,) = Path(specs[PACKAGE].origin).parent.glob("*.gguf")
     texts = ["a red car on the street", "a car red street the on", "two dogs in the grass", "two dogs grass in the"]
     scores = LanguageModelScorer(LanguageModel(str(path)), per_token=False).score(texts)
     assert scores[0] > scores[1] and scores[2] > scores[3]
