@@ -5,11 +5,11 @@ PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
-.PHONY: help demo plan report test lint check verify reruns dag clean
+.PHONY: help demo plan report test lint check verify bench-parser reruns dag clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 $(VENV)/installed: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ": call make PYTHON=python3.11")'
@@ -43,6 +43,10 @@ check: lint ## lint, and the unit tests
 
 verify: $(VENV)/installed ## the slow full-size checks, outside CI
 	pytest tests --run-slow
+
+bench-parser: $(VENV)/installed ## measure the parser on hand-made graphs, and its speed; needs CREPE_SHARED_DATA
+	$(BIN)/pip install --quiet --requirement requirements-dev.txt
+	python tests/benchmarks/parser_quality.py
 
 reruns: $(VENV)/installed ## write docs/reruns.md again, from dry runs
 	pytest tests/workflow/test_reruns.py --write-docs -k page

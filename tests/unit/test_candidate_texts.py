@@ -69,7 +69,6 @@ def test_sets_come_back_from_flat_arrays():
     assert sets.truths.tolist() == [0, 3, 5]
     assert [places.tolist() for places in sets.pairs] == [[0, 0, 3], [1, 2, 4]]
     assert list(sets.take(np.array([2, 0]))) == [SETS[2], SETS[0]]
-    assert [values.tolist() for values in sets.split(np.arange(6))] == [[0, 1, 2], [3, 4], [5]]
 
 
 def test_texts_that_are_taken_keep_their_tokens():

@@ -95,8 +95,7 @@ class Job:
     def __init__(self, folder: Path, keys):
         self.folder = folder
         (folder / "corpus.tsv").write_text("".join(f"u\t{text}\n" for text in TEXTS) + "u\t\n")
-        (folder / "c.json").write_text('{"corpus_id": "cc12m:1"}')
-        rows = vocabulary_rows(Counter(dict.fromkeys(keys, 0)), 0, "cc12m:1", dict.fromkeys(keys, UNDECIDED))
+        rows = vocabulary_rows(Counter(dict.fromkeys(keys, 0)), 0, UNDECIDED)
         write_table(str(folder / "wave.parquet"), VOCABULARY, rows)
 
     def path(self, name):
@@ -104,7 +103,7 @@ class Job:
 
     def find(self, draws=(), **settings):
         write_found(
-            *([self.path("corpus.tsv")], self.path("c.json"), self.path("wave.parquet"), list(draws), "c"),
+            *([self.path("corpus.tsv")], self.path("wave.parquet"), list(draws), "c"),
             *(self.path("found.parquet"), self.path("a.csv"), 0, 1, json.dumps({**CFG, **settings})),
         )
         rows = read_table(self.path("found.parquet"), VOCABULARY).to_pylist()
@@ -126,7 +125,7 @@ def test_a_shard_says_what_it_found_and_what_it_did_not_parse(tmp_path, fast_par
     assert job.accounting() == {
         **{("caption", "read"): 8, ("caption", "text_empty"): 1, ("caption", "kept"): 7},
         **{("parsed_caption", "read"): 7, ("parsed_caption", "repeated"): 1},
-        **{("parsed_caption", "no_candidate"): 1, ("parsed_caption", "kept"): 5},
+        **{("parsed_caption", "no_candidate"): 1, ("parsed_caption", "parse_failed"): 0, ("parsed_caption", "kept"): 5},
     }
 
 

@@ -1,4 +1,6 @@
 import csv
+import logging
+import random
 
 import pytest
 
@@ -6,10 +8,14 @@ from crepebench.graphs import (
     Atom,
     Compound,
     Graph,
+    build_graph,
     load_parser,
+    necessary_words,
     parse_texts,
 )
-from crepebench.prepositions import MULTIWORD_PREPOSITIONS
+from crepebench.phrases import ALL
+from crepebench.prepared_texts import prepare_text
+from crepebench.prepositions import MULTIWORD_PREPOSITIONS, NORMAL_FORM_OF_WORDS
 
 COLOURS_AND_PLACES = [
     "a red jar to the left of a blue box",
@@ -24,13 +30,13 @@ COLOURS_AND_PLACES = [
 ]
 
 
-def parse(text, parser):
-    (graph,) = parse_texts([text], parser)
+def parse(text, parser, **options):
+    (graph,) = parse_texts([text], parser, **options)
     return graph
 
 
-def compounds_of(text, parser):
-    return {str(compound) for compound in parse(text, parser).compounds}
+def compounds_of(text, parser, **options):
+    return {str(compound) for compound in parse(text, parser, **options).compounds}
 
 
 @pytest.mark.parametrize(
@@ -168,6 +174,15 @@ def test_graph_does_not_depend_on_the_texts_around_it(parser):
     assert together == alone
 
 
+def test_graphs_are_those_of_the_full_pipeline(parser):
+    import spacy
+
+    full = spacy.load(parser.meta["lang"] + "_" + parser.meta["name"])
+    for text, graph in zip(COLOURS_AND_PLACES, parse_texts(COLOURS_AND_PLACES, parser), strict=True):
+        ready, offset = prepare_text(text)
+        assert build_graph(full(ready), offset=offset) == graph
+
+
 def test_case_does_not_matter(parser):
     assert parse("A RED JAR ABOVE A BOX", parser) == parse("a red jar above a box", parser)
 
@@ -196,6 +211,172 @@ def test_compound_that_stands_twice_is_listed_once():
 def test_pipeline_that_is_not_installed_is_refused():
     with pytest.raises(OSError, match="spaCy pipeline 'en_core_web_nowhere' is not installed: `pip install"):
         load_parser("en_core_web_nowhere")
+
+
+# What the rules read
+
+
+@pytest.mark.parametrize(
+    ("text", "compounds"),
+    [
+        ("a man and a woman sitting on a bench", {"man sit on bench", "woman sit on bench"}),
+        ("dog and cat on sofa", {"dog on sofa", "cat on sofa"}),
+        ("a cat next to a dog and a bird", {"cat next to dog", "cat next to bird"}),
+        ("a man with a hat and a woman with a bag", {"man with hat", "woman with bag"}),
+        ("the man and the woman are happy", {"happy man", "happy woman"}),
+    ],
+)
+def test_and_joins_subjects_and_objects(parser, text, compounds):
+    assert compounds_of(text, parser) == compounds
+
+
+@pytest.mark.parametrize(
+    ("text", "compounds"),
+    [
+        ("the woman's red hat", {"woman have hat", "red hat"}),
+        ("a house with a roof", {"house with roof"}),
+        ("the roof of the house", {"roof of house"}),
+        ("a man walking down the street", {"man walk down street"}),
+        ("the keyboard is green on the laptop", {"green keyboard", "keyboard on laptop"}),
+        ("a boy flying a kite on the beach", {"boy fly kite", "boy on beach"}),
+        ("a basket full of apples", {"basket full of apple"}),
+        ("boy holding pizza", {"boy hold pizza"}),
+    ],
+)
+def test_relations_of_possessives_particles_and_adjectives(parser, text, compounds):
+    assert compounds_of(text, parser) == compounds
+
+
+@pytest.mark.parametrize(
+    ("text", "compounds"),
+    [
+        ("the wooden bench the lady is sitting on", {"wooden bench", "lady sit on bench"}),
+        ("the blue shirt the player is wearing", {"blue shirt", "player wear shirt"}),
+        ("a girl who is wearing a pink dress", {"girl wear dress", "pink dress"}),
+        ("the rock that the animal is leaning on", {"animal lean on rock"}),
+    ],
+)
+def test_relative_clause_speaks_of_the_noun_that_it_describes(parser, text, compounds):
+    assert compounds_of(text, parser) == compounds
+
+
+@pytest.mark.parametrize(
+    ("text", "objects"),
+    [
+        ("a group of people on the beach", ["people", "beach"]),
+        ("a pair of brown shoes", ["shoe"]),
+        ("a bunch of bananas and apples", ["banana", "apple"]),
+        ("a cup of coffee", ["cup", "coffee"]),
+        ("a group", ["group"]),
+        ("stop sign on a pole", ["sign", "pole"]),
+        ("man on skateboard", ["man", "skateboard"]),
+        ("leaves on the ground", ["leaf", "ground"]),
+        ("a man surfs in the ocean", ["man", "ocean"]),
+        ("a woman in white", ["woman"]),
+        ("a jar on the left", ["jar"]),
+    ],
+)
+def test_objects_are_what_the_text_shows(parser, text, objects):
+    assert [atom.text for atom in parse(text, parser).atoms if atom.kind == "object"] == objects
+
+
+@pytest.mark.parametrize(
+    ("text", "under_adjectives", "under_all"),
+    [
+        ("two parked cars", set(), {"two car", "parked car"}),
+        ("a metal pole", set(), {"metal pole"}),
+        ("a slice of pizza", set(), {"slice pizza"}),
+        ("the cheese is melted", set(), {"melted cheese"}),
+        ("a large group of dogs", set(), {"group dog"}),
+        ("many small dogs", {"small dog"}, {"small dog"}),
+        ("a dark blue suitcase", {"blue suitcase"}, {"blue suitcase"}),
+        ("a hot dog", set(), set()),
+        ("one leather bag", set(), {"leather bag"}),
+    ],
+)
+def test_rule_for_attributes_is_chosen(parser, text, under_adjectives, under_all):
+    assert compounds_of(text, parser) == under_adjectives
+    assert compounds_of(text, parser, attributes=ALL) == under_all
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["IMG_2043.jpg #sunset http://t.co/x1 @user", "1920x1080 50% 3d", "seen+%26amp%3B+drawn", "$9.99 :-) www.shop.com"],
+)
+def test_what_is_no_word_is_no_atom(parser, text):
+    assert parse(text, parser, attributes=ALL).atoms == []
+
+
+def test_several_sentences_give_one_graph(parser):
+    graph = parse("A dog runs. A cat sleeps on the sofa.", parser)
+    assert [atom.text for atom in graph.atoms] == ["dog", "cat", "sofa", "sleep on"]
+
+
+def test_long_text_is_read_to_its_end(parser):
+    text = "a red jar on a table, " * 40 + "and a zebra"
+    graph = parse(text, parser)
+    assert graph.atoms[-1].end <= len(text)
+    assert "zebra" in [atom.text for atom in graph.atoms]
+    assert sum(atom.text == "jar" for atom in graph.atoms) == 40
+
+
+# Many texts
+
+
+def test_words_are_forgotten_after_a_chunk(parser, monkeypatch):
+    monkeypatch.setattr("crepebench.graphs.CHUNK_SIZE", 100)
+    rng = random.Random(1)
+    texts = [" ".join("".join(rng.choices("abcdefgh", k=9)) for _ in range(5)) for _ in range(1000)]
+    n_strings, n_words = len(parser.vocab.strings), len(list(parser.vocab))
+    assert sum(1 for _ in parse_texts(texts, parser)) == 1000
+    assert len(parser.vocab.strings) == n_strings
+    assert len(list(parser.vocab)) == n_words
+
+
+def test_two_streams_of_one_parser_do_not_disturb_each_other(parser):
+    first, second = parse_texts(COLOURS_AND_PLACES, parser), parse_texts(COLOURS_AND_PLACES, parser)
+    assert [(a, b) for a, b in zip(first, second, strict=True) if a != b] == []
+
+
+def test_text_that_makes_a_rule_crash_gives_an_empty_graph(parser, monkeypatch, caplog):
+    def crash(doc, *options):
+        if "bomb" in doc.text:
+            raise IndexError("no such word")
+        return build_graph(doc, *options)
+
+    monkeypatch.setattr("crepebench.graphs.build_graph", crash)
+    with caplog.at_level(logging.WARNING):
+        graphs = list(parse_texts(["a red jar", "a bomb", "a blue box"], parser))
+    assert [graph.failed for graph in graphs] == [False, True, False]
+    assert [len(graph.atoms) for graph in graphs] == [2, 0, 2]
+    assert "parsing failed: 'a bomb': IndexError('no such word')" in caplog.text
+
+
+def test_text_that_spacy_refuses_gives_an_empty_graph(parser):
+    graphs = list(parse_texts(["a red jar", "dog " * 300_000, "a blue box"], parser))
+    assert [(graph.failed, len(graph.atoms)) for graph in graphs] == [(False, 2), (True, 0), (False, 2)]
+
+
+@pytest.mark.parametrize(
+    ("relation", "groups"),
+    [
+        ("look up at", [{"look"}, {"up"}, {"at"}]),
+        ("on", [{"on"}]),
+        ("to the left of", [{"left"}, {"of"}]),
+        ("in the middle of", [{"of"}, {"middle", "center", "centre"}]),
+        ("stand on top of", [{"stand"}, {"of"}, {"on"}, {"top"}]),
+        ("have", [{"have", "'s", "’s", "'", "’"}]),
+        ("have on", [{"have"}, {"on"}]),
+    ],
+)
+def test_relation_needs_words(relation, groups):
+    assert [set(group) for group in necessary_words(relation)] == groups
+
+
+@pytest.mark.parametrize("spelling", sorted(" ".join(words) for words in NORMAL_FORM_OF_WORDS))
+def test_every_spelling_of_a_preposition_holds_its_necessary_words(spelling):
+    words = set(spelling.split())
+    assert all(group & words for group in necessary_words(NORMAL_FORM_OF_WORDS[tuple(spelling.split())]))
 
 
 def test_real_captions_are_parsed_without_a_crash(parser, shared_data):

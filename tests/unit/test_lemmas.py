@@ -16,6 +16,14 @@ UNKNOWN = "café car2 selfies blorging zorgled snazzier s a , pepperoni headband
         ("zorgles", "NOUN", "zorgle"),
         ("snarkiest", "ADJ", "snarkiest"),
         ("under", "ADP", "under"),
+        ("jeans", "NOUN", "jeans"),
+        ("scissors", "NOUN", "scissors"),
+        ("sunglasses", "NOUN", "sunglasses"),
+        ("leaning", "VERB", "lean"),
+        ("taller", "ADJ", "tall"),
+        ("other", "ADJ", "other"),
+        ("leather", "ADJ", "leather"),
+        ("2", "ADJ", "2"),
     ],
 )
 def test_words_have_lemmas(word, part_of_speech, lemma):

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph, parse_texts
+from crepebench.phrases import ALL, PAPER_RULE
 
 PAGE = Path(__file__).parents[2] / "docs" / "parser.md"
 COLUMNS = ["caption", "objects", "attributes", "relations", "compounds"]
-N_EXAMPLES = 20
+RULE_COLUMNS = ["caption", "`adjectives`", "`all`"]
+N_EXAMPLES = 40
 NOTHING = "-"
 
 
@@ -19,10 +21,10 @@ def read_cells(line: str) -> list[str]:
     return [cell.strip().replace(r"\|", "|") for cell in cells]
 
 
-def read_examples() -> list[list[str]]:
-    """Returns the rows of the table whose head is `COLUMNS`."""
+def read_examples(columns: list[str]) -> list[list[str]]:
+    """Returns the rows of the table with that head."""
     lines = PAGE.read_text(encoding="utf-8").splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith("|") and read_cells(line) == COLUMNS)
+    start = next(i for i, line in enumerate(lines) if line.startswith("|") and read_cells(line) == columns)
     table = lines[start + 2 :]
     end = next((i for i, line in enumerate(table) if not line.startswith("|")), len(table))
     return [read_cells(line) for line in table[:end]]
@@ -38,15 +40,22 @@ def graph_cells(graph: Graph) -> list[str]:
     return ["; ".join(cell) or NOTHING for cell in (objects, attributes, relations, compounds)]
 
 
-@pytest.mark.parametrize("row", read_examples(), ids=lambda row: row[0])
+@pytest.mark.parametrize("row", read_examples(COLUMNS), ids=lambda row: row[0])
 def test_parser_gives_the_row_of_the_page(row, parser):
     caption, *cells = row
     (graph,) = parse_texts([caption.strip("`")], parser)
     assert graph_cells(graph) == cells
 
 
-def test_page_has_twenty_different_examples():
-    captions = [row[0] for row in read_examples()]
+@pytest.mark.parametrize("row", read_examples(RULE_COLUMNS), ids=lambda row: row[0])
+def test_both_rules_for_attributes_give_the_row_of_the_page(row, parser):
+    caption, *cells = row
+    graphs = (next(parse_texts([caption.strip("`")], parser, rule)) for rule in (PAPER_RULE, ALL))
+    assert [graph_cells(graph)[1] for graph in graphs] == cells
+
+
+def test_page_has_forty_different_examples():
+    captions = [row[0] for row in read_examples(COLUMNS)]
     assert len(captions) == len(set(captions)) == N_EXAMPLES
 
 

@@ -3,9 +3,9 @@ from collections import Counter
 
 import pytest
 
-from crepebench.corpora import normalise_text
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, parse_texts
 from crepebench.parser_labels import check_ids, graph_facts, label_fact, read_web_captions
+from crepebench.texts import normalise_text
 
 ROW = {
     "id": "cc12m_01",

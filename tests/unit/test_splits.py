@@ -77,7 +77,7 @@ def test_splits_are_written_and_counted(tmp_path, parser, min_count, splits):
     graphs = parse_texts(["a red jar", "a blue box", "a lamp on a jar"], parser)
     rows = [graph_row({"region_id": 10 - i, "image_id": 1}, graph) for i, graph in enumerate(graphs)]
     write_table(paths[0], GRAPHS, rows)
-    write_table(paths[1], VOCABULARY, vocabulary_rows(vocabulary, 5, "cc12m:1"))
+    write_table(paths[1], VOCABULARY, vocabulary_rows(vocabulary, 5))
     (tmp_path / "c.json").write_text('{"corpus_id": "cc12m:1"}')
     cfg = f'{{"min_count": {min_count}, "undecided": "leave_out"}}'
     write_splits(*paths[:2], str(tmp_path / "c.json"), paths[2], str(tmp_path / "accounting.csv"), "cc12m", cfg)

@@ -38,8 +38,8 @@ def write_vocabulary(path, state="counted", corpus_id="cc12m:1", **counts):
     for attribute, count in counts.items():
         vocabulary |= {("attribute", "", "", "", attribute): 9, ("attribute_object", "", "", "jar", attribute): count}
     rows = [
-        row | {"state": state if row["kind"] == "attribute_object" else "counted"}
-        for row in vocabulary_rows(vocabulary, 9, corpus_id)
+        row | {"state": state if row["kind"] == "attribute_object" else "counted", "corpus_id": corpus_id}
+        for row in vocabulary_rows(vocabulary, 9)
     ]
     write_table(str(path), VOCABULARY, rows)
     return str(path)

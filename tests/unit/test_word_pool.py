@@ -16,6 +16,8 @@ def test_pool_holds_what_occurs_often_enough():
     [
         ("hang from", ["hanging from", "hangs from", "hangs from"], "hanging from"),
         ("hang from", ["hangs from"], "hanging from"),
+        ("have", ["'s", "has", "'s"], "having"),
+        ("have", ["'"], "having"),
         ("tie to", ["tied to", "tied to", "ties to"], "tied to"),
         ("above", ["above"], "above"),
         ("close to", ["close to"], "close to"),

@@ -1,17 +1,18 @@
 """The icons world's UC split holds what the corpus holds out, not what its captions or the parser miss."""
 
+from collections import Counter
 from dataclasses import asdict
 
 import numpy as np
 import pytest
 import yaml
 
-from crepebench.corpora import list_files, read_batches
+from crepebench.distinct import read_distinct
 from crepebench.graphs import parse_texts
 from crepebench.image_facts import normal_relation
 from crepebench.regions import canonical_caption
 from crepebench.splits import SC, UC, decide_split
-from crepebench.vocabularies import count_captions
+from crepebench.vocabularies import count_keys
 from icons_world.corpora import draw_corpus_rows, draw_corpus_scenes, write_captions
 from icons_world.visual_genome import annotations, draw_image
 from icons_world.world import draw_held_out, read_world
@@ -52,7 +53,9 @@ def seen(world, held_out, config, corpus, parser, tmp_path_factory):
     captions = [row.caption for row in draw_corpus_rows(world, scenes, corpus, icons["seed"])]
     folder = tmp_path_factory.mktemp("captions")
     write_captions(format_, corpus, captions, folder, np.random.default_rng([icons["seed"], *corpus.encode(), 2]))
-    vocabulary, _ = count_captions(read_batches(list_files([str(folder)]), {"format": format_}), parser)
+    captions = read_distinct([str(folder)], {"format": format_}, 0, 1)
+    attributes = config["atoms"]["attributes"]
+    vocabulary = sum(count_keys(captions.batches(), parser, attributes, Counter()), Counter())
     return {key for key, count in vocabulary.items() if count >= config["splits"]["min_count"]}
 
 

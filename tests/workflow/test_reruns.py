@@ -63,6 +63,7 @@ CHANGES = {
     "regions.min_area": 30_000,
     "parser.spacy_model": "en_core_web_md",
     "parser_review.n_captions": 10,
+    "atoms.attributes": "all",
     "graphs.source": "visual_genome",
     "graphs.min_atoms": 3,
     "graphs.duplicates": "dataset",
@@ -103,7 +104,7 @@ EDITS = {  # file, old text, new text, rules that run again for it, rules that n
         {*UPSTREAM_OF_SETS, "build_retrieval_sets", "extract_features", "score_retrieval_sets"},
     ),
     "the filter of graphs": (
-        LIBRARY / "graphs.py",
+        LIBRARY / "region_parsing.py",
         "def drop_reason(",
         "def drop_reason(*_):\n    return None\n\n\ndef drop_reason(",
         {"filter_graphs"},
@@ -113,7 +114,7 @@ EDITS = {  # file, old text, new text, rules that run again for it, rules that n
         LIBRARY / "scores.py",
         "/ 2.0",
         "/ 3.0",
-        {"score_retrieval_sets"},
+        {"score_retrieval_sets", "tabulate_blind_baselines"},
         {*UPSTREAM_OF_SETS, "build_retrieval_sets", "extract_features"},
     ),
     "a script": (

@@ -46,7 +46,6 @@ rule parse_candidates:
     """Parse those captions of a shard that could hold what the wave looks for."""
     input:
         captions=get_corpus_files,
-        record="results/corpora/{corpus}.json",
         wave=get_wave,
         draws=get_draws,
     output:

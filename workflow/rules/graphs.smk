@@ -13,7 +13,7 @@ rule parse_regions:
     resources:
         mem_mb=4000,
     params:
-        cfg=config_json("parser"),
+        cfg=to_json(settings.parser_settings(config)),
         code=code_digest("parse_regions.py"),
     message:
         "Parsing regions, part {wildcards.part} of {wildcards.n_parts}"

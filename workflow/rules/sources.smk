@@ -211,7 +211,11 @@ def get_language_model_files(block):
     if path.is_file():
         return [str(path)]
     is_folder = config[block]["language_model"] and path.is_dir()
-    return sorted(str(found) for found in path.iterdir() if found.is_file()) if is_folder else []
+    return (
+        sorted(str(found) for found in path.iterdir() if found.is_file())
+        if is_folder
+        else []
+    )
 
 
 def get_weights(wildcards):

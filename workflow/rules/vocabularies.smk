@@ -2,7 +2,6 @@ rule parse_corpus:
     """Parse one shard of a training corpus and count its atoms and compounds."""
     input:
         captions=get_corpus_files,
-        record="results/corpora/{corpus}.json",
     output:
         vocabulary="results/vocabularies/shards/{corpus}/part-{part}-of-{n_parts}.parquet",
         accounting="results/vocabularies/shards/{corpus}/part-{part}-of-{n_parts}.accounting.csv",
@@ -28,6 +27,7 @@ rule build_vocabulary:
     input:
         shards=get_vocabulary_shards,
         accounting=get_vocabulary_accounting,
+        record="results/corpora/{corpus}.json",
     output:
         vocabulary="results/vocabularies/{corpus}.parquet",
     log:

@@ -8,5 +8,6 @@ if __name__ == "__main__":
     merge_vocabularies(
         shard_paths=list(snakemake.input.shards),
         accounting_paths=list(snakemake.input.accounting),
+        record_path=snakemake.input.record,
         vocabulary_path=snakemake.output.vocabulary,
     )

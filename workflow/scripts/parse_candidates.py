@@ -7,7 +7,6 @@ if __name__ == "__main__":
     start_log(snakemake)
     write_found(
         corpus_paths=list(snakemake.input.captions),
-        record_path=snakemake.input.record,
         wave_path=snakemake.input.wave,
         draws_paths=list(snakemake.input.draws),
         corpus=snakemake.wildcards.corpus,

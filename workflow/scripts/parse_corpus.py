@@ -7,7 +7,6 @@ if __name__ == "__main__":
     start_log(snakemake)
     parse_corpus(
         corpus_paths=list(snakemake.input.captions),
-        record_path=snakemake.input.record,
         corpus=snakemake.wildcards.corpus,
         vocabulary_path=snakemake.output.vocabulary,
         accounting_path=snakemake.output.accounting,

@@ -173,7 +173,7 @@ class CombinationScorer(Scorer):
     def fit(self, sets: Sequence[CandidateSet]) -> None:
         """Fits the weights on scores of parts that had not seen the image, then the parts on all sets."""
         sets = CandidateSets.of(sets)
-        crosswise = np.stack([cross_scores(make, sets, self._n_folds, self._seed) for make in self._make_parts], 1)
+        crosswise = np.stack([cross_fit(make, sets, self._n_folds, self._seed) for make in self._make_parts], 1)
         truths, foils = sets.pairs
         differences = crosswise[truths] - crosswise[foils]
         spread = np.sqrt(np.mean(differences**2, axis=0)) if len(differences) else np.ones(len(self._make_parts))
@@ -221,7 +221,7 @@ def split_folds(sets: CandidateSets, n_folds: int, seed: int) -> Iterator[tuple[
         yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
 
 
-def cross_scores(make: Callable[[], Scorer], sets: CandidateSets, n_folds: int, seed: int) -> np.ndarray:
+def cross_fit(make: Callable[[], Scorer], sets: Sequence[CandidateSet], n_folds: int, seed: int) -> np.ndarray:
     """Scores each set with a model that has not seen its image.
 
     Args:
@@ -233,7 +233,7 @@ def cross_scores(make: Callable[[], Scorer], sets: CandidateSets, n_folds: int, 
     Returns:
         (n_texts,) float64, set by set, the truth first.
     """
-    scorer = make()
+    sets, scorer = CandidateSets.of(sets), make()
     if not scorer.learns:
         return scorer.score(sets.texts)
     if hasattr(scorer, "cross_score"):
@@ -246,9 +246,3 @@ def cross_scores(make: Callable[[], Scorer], sets: CandidateSets, n_folds: int, 
         where, _ = take_runs(places, sets.starts, test)
         scores[where] = scorer.score(sets.texts.take(where))
     return scores
-
-
-def cross_fit(make: Callable[[], Scorer], sets: Sequence[CandidateSet], n_folds: int, seed: int) -> list[np.ndarray]:
-    """Returns each set's scores, the truth first, from a model that has not seen its image; see `cross_scores`."""
-    sets = CandidateSets.of(sets)
-    return list(sets.split(cross_scores(make, sets, n_folds, seed)))

@@ -6,7 +6,7 @@ tried on many choices of images.
 
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
@@ -181,7 +181,3 @@ class CandidateSets(Sequence[CandidateSet]):
         """Returns some of the sets."""
         places, starts = take_runs(np.arange(len(self.texts)), self.starts, rows)
         return CandidateSets(self.image_ids[rows], starts, self.texts.take(places))
-
-    def split(self, values: np.ndarray) -> Iterator[np.ndarray]:
-        """Yields the values of each set, of values of all texts."""
-        yield from np.split(values, self.starts[1:-1]) if len(self) else ()

@@ -19,13 +19,12 @@ import polars as pl
 import pyarrow as pa
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.corpus_ids import read_corpus_id
 from crepebench.distinct import read_distinct
 from crepebench.draws import N_TIERS, Draws, count_rows, read_draws
 from crepebench.graphs import Graph, load_parser, parse_texts
 from crepebench.scan import CandidateIndex
 from crepebench.schema import CANDIDATE_COUNTS, VOCABULARY, read_table, write_table, write_tables
-from crepebench.vocabularies import KEY_FIELDS, PARSED, REPEATED, UNDECIDED, vocabulary_keys, vocabulary_rows
+from crepebench.vocabularies import FAILED, KEY_FIELDS, PARSED, REPEATED, UNDECIDED, vocabulary_keys, vocabulary_rows
 
 logger = logging.getLogger(__name__)
 
@@ -45,13 +44,21 @@ Parse = Callable[[list[str]], Iterable[Graph]]
 
 
 class OpenKeys:
-    """The keys that a job still looks for, and how often it has found each."""
+    """The keys that a job still looks for, and how often it has found each.
+
+    Attributes:
+        keys: all keys.
+        index: what finds the candidates of those that are still looked for.
+        n_found: (n_keys,) int64, captions that hold each.
+        n_failed: captions that could not be parsed.
+    """
 
     def __init__(self, keys: Sequence[tuple[str, ...]], n_needed: Sequence[int]):
         """Takes keys and how many more captions must hold each for it to be seen."""
         self.keys = list(keys)
         self.index = CandidateIndex(self.keys)
         self.n_found = np.zeros(len(self.keys), np.int64)
+        self.n_failed = 0
         self._n_needed = list(n_needed)
         self._open = {key: key_id for key_id, key in enumerate(self.keys)}
 
@@ -66,6 +73,7 @@ class OpenKeys:
         """Counts the keys of parsed captions, and closes those that are decided."""
         closed = []
         for graph, weight in zip(graphs, weights, strict=True):
+            self.n_failed += graph.failed
             for key in vocabulary_keys(graph) & self._open.keys():
                 key_id = self._open[key]
                 self.n_found[key_id] += weight
@@ -170,7 +178,6 @@ def write_candidate_counts(
 
 def write_found(
     corpus_paths: list[str],
-    record_path: str,
     wave_path: str,
     draws_paths: list[str],
     corpus: str,
@@ -184,7 +191,6 @@ def write_found(
 
     Args:
         corpus_paths: files of the corpus.
-        record_path: record of the corpus.
         wave_path: table VOCABULARY of the wave.
         draws_paths: table CANDIDATE_COUNTS of the draw; empty if all candidates are parsed.
         corpus: name of the corpus.
@@ -195,7 +201,6 @@ def write_found(
         cfg: JSON of `definition` (of the corpus), `spacy_model`, `attributes`, `min_count` and `seed`.
     """
     config = json.loads(cfg)
-    corpus_id = read_corpus_id(record_path)
     keys = OpenKeys(*read_open_keys(wave_path, config["min_count"]))
     usable, parsed = Counter({READ: 0, KEPT: 0}), Counter({READ: 0, KEPT: 0})
     if len(keys):  # else nothing is left to look for, and the shard is not read
@@ -217,11 +222,11 @@ def write_found(
                 READ: usable[KEPT],
                 REPEATED: usable[KEPT] - captions.n_distinct,
                 NOT_DRAWN if draws_paths else NO_CANDIDATE: captions.n_distinct - n_parsed,
-                KEPT: n_parsed,
+                FAILED: keys.n_failed,
+                KEPT: n_parsed - keys.n_failed,
             }
         )
         logger.info("%d of %d distinct captions parsed for %d keys", n_parsed, captions.n_distinct, n_open)
     found = keys.found()
-    rows = vocabulary_rows(found, parsed[KEPT], corpus_id, dict.fromkeys(found, UNDECIDED))
-    write_table(found_path, VOCABULARY, rows)
+    write_table(found_path, VOCABULARY, vocabulary_rows(found, parsed[KEPT], UNDECIDED))
     write_accounting(accounting_path, f"vocabularies/{corpus}", {"caption": usable, PARSED: parsed})

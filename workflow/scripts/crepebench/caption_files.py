@@ -1,12 +1,10 @@
-"""Read the fields of rows from files of any kind in which captions are kept, block by block, in bounded memory.
+"""Read the fields of rows from JSON Lines, Parquet files and tars of samples, block by block, in bounded memory.
 
-A file is cut into blocks: of a file of lines as `crepebench.line_files` says, of a Parquet file its row groups, of a
-CSV file or a tar runs of rows or samples. A reader is told which blocks to take. It does not decode the others where
-the kind of file allows that; docs/corpora.md says where.
+A block is a range of bytes of a file of lines (`crepebench.line_files`), a row group of a Parquet file, a run of
+samples of a tar. A reader is told which blocks to take, and decodes the others only where it cannot do without.
+`crepebench.delimited_files` reads TSV and CSV files.
 """
 
-import csv
-import io
 import json
 import tarfile
 from collections import Counter
@@ -14,17 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from crepebench.line_files import MOST_ROW_BYTES, DamagedFileError, Takes, guarded, open_binary, read_lines
+from crepebench.line_files import DamagedFileError, Takes, guarded, read_lines
 
 BLOCK_ROWS = 2_000
 """Rows of a block of a CSV file, samples of a block of a tar."""
 MOST_ROWS = 20_000
 """Rows that are read at once from a Parquet file; fewer where they are long. The file says how long they are, but not
 where it holds repeated texts once."""
-COLUMNS_WRONG, JSON_INVALID, MISSING = "columns_wrong", "json_invalid", "text_missing"
+JSON_INVALID, MISSING = "json_invalid", "text_missing"
 """Reasons for which a row has no fields."""
 NOT_TEXT, UNDECODABLE = "text_not_text", "text_undecodable"
 """Reasons for which a field is no text."""
@@ -42,106 +39,6 @@ class RawRows(NamedTuple):
     dropped: Counter
 
 
-def read_tsv(
-    path: str, fields: Sequence[str | int], n_columns: int | None, head: str, takes: Takes
-) -> Iterator[RawRows]:
-    """Reads rows of a file of lines whose columns are parted by tabs, without quotes.
-
-    Args:
-        path: the file.
-        fields: names of columns, if the file has a head row; else their numbers, from 0.
-        n_columns: number of columns; None where a head row says it, or where the first row does.
-        head: first line that is no row, where there may be one.
-        takes: which blocks to read.
-
-    Yields:
-        RawRows; rows with another number of columns are `columns_wrong`, those that are not UTF-8 `text_undecodable`.
-
-    Raises:
-        ValueError: the head row lacks a column, or the file is damaged.
-    """
-    line = _first_line(path)
-    if line is None:
-        return
-    first = line.split("\t")
-    has_head = isinstance(fields[0], str) or line == head
-    numbers = [_column_number(path, first, field) if isinstance(field, str) else field for field in fields]
-    n_columns = n_columns or len(first)
-    if max(numbers) >= n_columns:
-        raise ValueError(f"{path}: has {n_columns} columns, so there is no column number {max(numbers) + 1}")
-    for chunk, is_start in read_lines(path, takes):
-        if is_start and has_head:
-            chunk = chunk.partition(b"\n")[2]
-        if chunk:
-            yield _tsv_rows(chunk, numbers, n_columns)
-
-
-def _first_line(path: str) -> str | None:
-    """Returns the first line; None if the file is empty."""
-    with open_binary(path) as stream:
-        line = guarded(path, "at its start", lambda: stream.readline(MOST_ROW_BYTES))
-    return line.decode("utf-8-sig", errors="replace").rstrip("\r\n") if line else None
-
-
-def _column_number(path: str, head: Sequence[str], field: str) -> int:
-    """Returns the number of a column by its name, in any case if no name is exactly the same."""
-    for names, wanted in ((list(head), field), ([name.lower() for name in head], field.lower())):
-        if wanted in names:
-            return names.index(wanted)
-    raise ValueError(f"{path}: has no column {field!r}, but {list(head)}")
-
-
-def _tsv_rows(chunk: bytes, numbers: Sequence[int], n_columns: int) -> RawRows:
-    chunk, n_undecodable = _decodable_lines(chunk)
-    if not chunk:
-        return RawRows([_empty()] * len(numbers), Counter({UNDECODABLE: n_undecodable}))
-    if b"\r" in chunk:
-        chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b" ")
-    n_wrong = 0
-
-    def skip(_) -> str:
-        nonlocal n_wrong
-        n_wrong += 1
-        return "skip"
-
-    names = list(map(str, range(n_columns)))
-    table = pacsv.read_csv(
-        pa.BufferReader(chunk),
-        pacsv.ReadOptions(column_names=names, use_threads=False, block_size=len(chunk) + 1),
-        pacsv.ParseOptions(
-            delimiter="\t", quote_char=False, double_quote=False, ignore_empty_lines=False, invalid_row_handler=skip
-        ),
-        pacsv.ConvertOptions(
-            check_utf8=False,
-            column_types=dict.fromkeys(names, pa.large_binary()),
-            include_columns=[names[number] for number in dict.fromkeys(numbers)],
-        ),
-    )
-    columns = [pa.concat_arrays(table[names[number]].chunks or [_empty()]) for number in numbers]
-    return RawRows(columns, Counter({COLUMNS_WRONG: n_wrong, UNDECODABLE: n_undecodable}))
-
-
-def _decodable_lines(chunk: bytes) -> tuple[bytes, int]:
-    """Returns the lines that are UTF-8, and the number of the others."""
-    if _is_utf8(chunk):
-        return chunk, 0
-    lines = chunk.removesuffix(b"\n").split(b"\n")
-    kept = list(filter(_is_utf8, lines))
-    return b"".join(line + b"\n" for line in kept), len(lines) - len(kept)
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _empty() -> pa.LargeBinaryArray:
-    return pa.array([], pa.large_binary())
-
-
 def read_jsonl(path: str, fields: Sequence[str], takes: Takes) -> Iterator[RawRows]:
     """Reads rows of a file with a JSON object in each line.
 
@@ -154,10 +51,37 @@ def read_jsonl(path: str, fields: Sequence[str], takes: Takes) -> Iterator[RawRo
         ValueError: the file is damaged.
     """
     for chunk, _ in read_lines(path, takes):
-        rows = _RowBuilder(len(fields))
-        for line in chunk.removesuffix(b"\n").split(b"\n"):
-            rows.add_json(line, fields)
-        yield rows.build()
+        lines = chunk.removesuffix(b"\n").split(b"\n")
+        for start in range(0, len(lines), BLOCK_ROWS):
+            some = lines[start : start + BLOCK_ROWS]
+            yield _good_objects(some, fields) or _objects(some, fields)
+
+
+def _good_objects(lines: Sequence[bytes], fields: Sequence[str]) -> RawRows | None:
+    """Reads lines at once; None if anything is wrong with one of them."""
+    try:
+        rows = list(map(json.loads, b"\n".join(lines).decode("utf-8").split("\n")))
+        return RawRows([text_array([row[field] for row in rows]) for field in fields], Counter())
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+
+
+def text_array(values: Sequence[str | None]) -> pa.LargeBinaryArray:
+    """Returns texts as bytes.
+
+    Raises:
+        ValueError: a text holds half of a surrogate pair.
+        TypeError: a value is no text.
+    """
+    return pa.array(values, pa.large_string()).cast(pa.large_binary())
+
+
+def _objects(lines: Iterable[bytes], fields: Sequence[str]) -> RawRows:
+    """Reads lines one by one."""
+    rows = _RowBuilder(len(fields))
+    for line in lines:
+        rows.add_json(line, fields)
+    return rows.build()
 
 
 class _RowBuilder:
@@ -179,7 +103,7 @@ class _RowBuilder:
 
     def add_json(self, text: bytes, fields: Sequence[str]) -> None:
         try:
-            row = json.loads(text.decode("utf-8"))
+            row = json.loads(text.decode("utf-8-sig"))
         except UnicodeDecodeError:
             return self.drop(UNDECODABLE)
         except (ValueError, RecursionError):
@@ -206,61 +130,16 @@ class _RowBuilder:
         return RawRows([pa.array(column, pa.large_binary()) for column in self._columns], self._dropped)
 
 
-def read_csv(path: str, fields: Sequence[str | int], takes: Takes) -> Iterator[RawRows]:
-    """Reads rows of a CSV file: values may be in double quotes, and then hold commas and line ends.
-
-    Only a reader from the start knows where a row ends, so every block is decoded, whether it is taken or not.
-
-    Args and Yields: as for `read_tsv`.
-
-    Raises:
-        ValueError: the head row lacks a column, or the file is damaged.
-    """
-    csv.field_size_limit(MOST_ROW_BYTES)
-    with open_binary(path) as binary:
-        text = io.TextIOWrapper(binary, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        reader = csv.reader(text)
-        blocks = _blocks(__csv_rows(path, reader), BLOCK_ROWS)
-        first_block = next(blocks, [])
-        first = first_block[0] if first_block else []
-        has_head = isinstance(fields[0], str)
-        numbers = [_column_number(path, first, field) for field in fields] if has_head else list(fields)
-        if first and max(numbers) >= len(first):
-            raise ValueError(f"{path}: has {len(first)} columns, so there is no column number {max(numbers) + 1}")
-        for block, lines in enumerate(_chain_first(first_block[has_head:], blocks)):
-            if takes(block):
-                rows = _RowBuilder(len(fields))
-                for line in lines:
-                    if len(line) == len(first):
-                        rows.add(line[number].encode("utf-8", errors="surrogateescape") for number in numbers)
-                    else:
-                        rows.drop(COLUMNS_WRONG)
-                yield rows.build()
-
-
-def _chain_first(first: list, others: Iterator[list]) -> Iterator[list]:
-    yield first
-    yield from others
-
-
-def _blocks(items: Iterator, size: int) -> Iterator[list]:
-    """Yields lists of `size` items; the last one may be shorter."""
+def blocks_of(items: Iterator) -> Iterator[list]:
+    """Yields lists of BLOCK_ROWS items; the last one may be shorter."""
     block = []
     for item in items:
         block.append(item)
-        if len(block) == size:
+        if len(block) == BLOCK_ROWS:
             yield block
             block = []
     if block:
         yield block
-
-
-def __csv_rows(path: str, reader) -> Iterator[list[str]]:
-    while True:
-        row = guarded(path, f"at line {reader.line_num + 1}", lambda: next(reader, None))
-        if row is None:
-            return
-        yield row
 
 
 def read_parquet(path: str, fields: Sequence[Sequence[str]], takes: Takes, most_bytes: int) -> Iterator[RawRows]:
@@ -329,7 +208,7 @@ def read_webdataset(path: str, field: str, takes: Takes) -> Iterator[RawRows]:
         ValueError: the tar is damaged.
     """
     suffix, _, key = field.partition(".") if field.startswith("json.") else (field, "", "")
-    for block, samples in enumerate(_blocks(_tar_samples(path, suffix), BLOCK_ROWS)):
+    for block, samples in enumerate(blocks_of(_tar_samples(path, suffix))):
         if takes(block):
             rows = _RowBuilder(1)
             for content in samples:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from crepebench.phrases import conjuncts, is_measure, is_negated, is_object, lemma
+from crepebench.phrases import conjuncts, first_conjunct, is_measure, is_negated, is_object, lemma
 from crepebench.words import Word
 
 CLAUSES = ("prep", "acl", "relcl", "amod")
@@ -53,7 +53,8 @@ class Clauses:
     def direct_objects(self, verb: Word) -> list[Word]:
         """Returns a verb's direct objects; in "the shirt the man wears" the noun that the clause describes."""
         complements = [child for child in verb.children if child.dep == "dobj"]
-        if any(child.text not in RELATIVES for child in complements) or any(map(self.objects_of, verb.children)):
+        prepositions = [child for child in verb.children if child.dep in ("prep", "prt")]
+        if any(child.text not in RELATIVES for child in complements) or any(map(self.objects_of, prepositions)):
             return self.objects(complements)
         return self.described(verb)
 
@@ -62,7 +63,7 @@ class Clauses:
         complements = [child for child in preposition.children if child.dep == "pobj"]
         if all(child.text in RELATIVES for child in complements):
             return self.described(preposition.head) if preposition.i > preposition.head.i else []
-        return self.objects(complements)
+        return [noun for noun in self.objects(complements) if not _is_parallel(noun, preposition)]
 
     def described(self, verb: Word) -> list[Word]:
         """Returns the noun that a relative clause with a subject of its own describes."""
@@ -106,11 +107,9 @@ class Clauses:
         The parse hangs what follows "a man and a woman" on one of them. If anything else is said of one before the
         last of them, each has a relation of its own ("a man with a hat and a woman with a bag").
         """
-        first = subject
-        while first.dep == "conj":
-            first = first.head
+        first = first_conjunct(subject)
         joined = [noun for noun in self.objects([first]) if noun.i < relation.i]
-        if subject not in joined:
+        if subject not in joined or first.dep in ("pobj", "dobj"):
             return [subject]
         last = max(noun.i for noun in joined)
         own = any(child.dep in CLAUSES and noun.i < child.i < last for noun in joined for child in noun.children)
@@ -118,10 +117,16 @@ class Clauses:
 
     def predicates(self, clause: Word) -> list[Word]:
         """Returns what a clause with a form of "be" says of its subject, a lone participle included."""
-        if is_negated(clause):
+        has_own_subject = clause.dep == "relcl" and any(child.i in self.index for child in clause.children)
+        if is_negated(clause) or has_own_subject:
             return []
         if lemma(clause) == "be":
             return [child for child in clause.children if child.dep in ("acomp", "attr")]
         is_said = any(child.dep in ("aux", "auxpass") and lemma(child) == "be" for child in clause.children)
         is_alone = all(child.dep in ALONE for child in clause.children)
         return [clause] if clause.tag in ("VBG", "VBN") and is_said and is_alone else []
+
+
+def _is_parallel(noun: Word, preposition: Word) -> bool:
+    """Says whether a joined noun has the same preposition: "a man with a hat and a woman with a bag"."""
+    return noun.dep == "conj" and any(child.dep == "prep" and child.text == preposition.text for child in noun.children)

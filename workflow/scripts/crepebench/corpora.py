@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from crepebench import caption_files
-from crepebench.caption_files import UNDECODABLE, RawRows
+from crepebench.caption_files import UNDECODABLE, RawRows, read_jsonl, read_parquet, read_webdataset
+from crepebench.delimited_files import read_csv, read_tsv
 from crepebench.line_files import Takes, is_compressed
 from crepebench.texts import decode_yfcc_texts, lower_texts, normalise_texts
 
@@ -27,7 +27,7 @@ BATCH_BYTES = 64 * 1024 * 1024
 MOST_CAPTION_BYTES = 100_000
 """Bytes of the longest caption, normalised."""
 NULL, EMPTY, TOO_LONG, NOT_IN_SUBSET = "text_null", "text_empty", "text_too_long", "not_in_subset"
-"""Reasons for which a row cannot be used, beside those of `crepebench.caption_files`."""
+"""Reasons for which a row cannot be used, beside those of the readers."""
 
 TSV, CSV, JSONL, PARQUET, WEBDATASET = "tsv", "csv", "jsonl", "parquet", "webdataset"
 """Kinds of files; each is a format, too, whose definition names the caption's column or field."""
@@ -174,14 +174,14 @@ def _read_rows(path: str, layout: Layout, takes: Takes, with_urls: bool) -> Iter
     if layout.line_number is not None:
         fields.append(layout.line_number)
     if layout.kind == TSV:
-        return caption_files.read_tsv(path, fields, layout.n_columns, layout.head, takes)
+        return read_tsv(path, fields, layout.n_columns, layout.head, takes)
     if layout.kind == CSV:
-        return caption_files.read_csv(path, fields, takes)
+        return read_csv(path, fields, takes)
     if layout.kind == JSONL:
-        return caption_files.read_jsonl(path, fields, takes)
+        return read_jsonl(path, fields, takes)
     if layout.kind == PARQUET:
-        return caption_files.read_parquet(path, fields, takes, BATCH_BYTES)
-    return caption_files.read_webdataset(path, fields[0], takes)
+        return read_parquet(path, fields, takes, BATCH_BYTES)
+    return read_webdataset(path, fields[0], takes)
 
 
 def usable_captions(

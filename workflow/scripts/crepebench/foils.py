@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crepebench import inflection
-from crepebench.graphs import ATTRIBUTE, ATTRIBUTE_OBJECT, OBJECT, OBJECT_RELATION_OBJECT, RELATION
+from crepebench.graphs import ATTRIBUTE, ATTRIBUTE_OBJECT, ENDINGS, OBJECT, OBJECT_RELATION_OBJECT, RELATION
 from crepebench.image_facts import ImageFacts
 from crepebench.replacements import Candidate, CandidateFinder
 from crepebench.word_pool import Pool
@@ -86,7 +86,7 @@ class FoilBuilder:
 
     def _atom_foils(self, caption: str, atoms: list[dict], candidates: dict, rng) -> Iterator[Foil]:
         """Yields captions with one atom replaced; the atoms take turns, so that foils spread over the caption."""
-        usable = [index for index, atom in enumerate(atoms) if _has_own_span(atoms, atom)]
+        usable = [i for i, atom in enumerate(atoms) if _has_own_span(atoms, atom) and atom["surface"] not in ENDINGS]
         turns = [usable[i] for i in rng.permutation(len(usable))]
         for index, candidate in in_turns({i: candidates[i] for i in turns}):
             atom = atoms[index]

@@ -4,6 +4,9 @@ One parser serves the regions of Visual Genome and the training corpora, so that
 section 4.1 and A.2; the paper used the rule-based Stanford Scene Graph Parser, with attributes from spaCy's adjective
 tags). docs/parser.md explains the rules with worked examples.
 
+# ASSUME: a possessive ending is the relation "have"; "of" and "with" are relations of their own names. Pronouns ("his")
+# give none, since nobody says whose they are.
+
 Normal forms: lower case; nouns, verbs and adjectives as lemmas; of a compound noun only the head.
 """
 
@@ -19,6 +22,7 @@ from crepebench.phrases import (
     PORTIONS,
     attribute_lemma,
     conjuncts,
+    first_conjunct,
     is_attribute,
     is_negated,
     lemma,
@@ -112,7 +116,7 @@ def load_parser(model: str):
     import spacy
 
     try:
-        return spacy.load(model, exclude=["ner", "senter", "lemmatizer"])
+        return spacy.load(model, exclude=["ner", "senter", "lemmatizer", "attribute_ruler"])
     except OSError as error:
         raise OSError(f"spaCy pipeline {model!r} is not installed: `pip install -r requirements.txt`") from error
 
@@ -200,7 +204,7 @@ def build_graph(doc, attributes: str = PAPER_RULE, offset: int = 0) -> Graph:
             builder.add_possessive(word)
         if word.in_preposition or not word.is_word:
             continue
-        if word.dep in ("prep", "agent", "dative", "prt") and word.pos in ("ADP", "SCONJ", "ADV"):
+        if word.dep in ("prep", "agent", "dative", "prt") and word.pos in ("ADP", "ADV"):
             builder.add_preposition(word)
         elif word.pos == "VERB":
             builder.add_verb(word)
@@ -226,8 +230,9 @@ class _Builder:
     def add_attributes(self, noun: Word) -> None:
         """Adds what stands before a noun and what a copula says of it, with the words joined to it."""
         found = modifiers(noun)
-        if noun.dep in ("nsubj", "nsubjpass"):
-            found += self._clauses.predicates(noun.head)
+        subject = first_conjunct(noun)
+        if subject.dep in ("nsubj", "nsubjpass"):
+            found += self._clauses.predicates(subject.head)
         for clause in noun.children:
             if clause.dep == "relcl":
                 found += self._clauses.predicates(clause)
@@ -275,12 +280,7 @@ class _Builder:
 
     def add_verb(self, verb: Word) -> None:
         """Adds the relations between a verb's subjects and its direct objects; a particle belongs to the name."""
-        complements = [child for child in verb.children if child.dep == "dobj"]
-        objects = self._clauses.objects(complements)
-        if all(child.text in RELATIVES for child in complements) and not any(
-            map(self._clauses.objects_of, verb.children)
-        ):
-            objects = self._clauses.described(verb)
+        objects = self._clauses.direct_objects(verb)
         if objects and not is_negated(verb):
             particle = next((c for c in verb.children if c.dep == "prt" and c.i == verb.i + 1), None)
             text = f"{lemma(verb)} {particle.text}" if particle else lemma(verb)

@@ -35,7 +35,7 @@ class LanguageModel:
         self.model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32).eval()
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
         self.model.to(self._device)
-        # ASSUME: a text begins where a document begins; a model without a mark of the beginning is given that of the
+        # ASSUME: a text begins where a document begins. A model without a mark of the beginning is given that of the
         # end, as GPT-2 was trained. The end of the text is not scored.
         marks = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)
         self._start = [mark for mark in marks if mark is not None][:1]

@@ -1,4 +1,7 @@
-"""Lemmas of words: the normal forms of nouns, verbs and adjectives, by lemminflect's tables."""
+"""Lemmas of words: the normal forms of nouns, verbs and adjectives, by lemminflect's tables.
+
+# ASSUME: an adjective that lemminflect does not know is its own lemma; its rules would make "oth" of "other".
+"""
 
 from functools import lru_cache
 

@@ -13,6 +13,7 @@ import os
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -101,24 +102,30 @@ def _rest_of_line(path: str, stream: BinaryIO) -> bytes:
     return line
 
 
-OPENERS: dict[str, Callable[[str], BinaryIO]] = {
+DECOMPRESSORS: dict[str, Callable[[BinaryIO], BinaryIO]] = {
     ".gz": gzip.open,
     ".bz2": bz2.open,
     ".xz": lzma.open,
-    ".zst": lambda path: io.BufferedReader(pa.input_stream(path, compression="zstd")),
+    ".zst": lambda file: io.BufferedReader(pa.input_stream(file, compression="zstd")),
 }
-"""How a compressed text file is opened, by the end of its name."""
+"""What reads a compressed file, by the end of its name."""
 
 
 def is_compressed(path: str) -> bool:
     """Says whether a text file is compressed, by its name."""
-    return os.path.splitext(path)[1] in OPENERS
+    return os.path.splitext(path)[1] in DECOMPRESSORS
 
 
-def open_binary(path: str) -> BinaryIO:
-    """Opens a text file for reading its bytes, decompressed where its name says that it is compressed."""
-    suffix = os.path.splitext(path)[1]
-    return OPENERS[suffix](path) if suffix in OPENERS else open(path, "rb")
+def decompressed(path: str, file: BinaryIO) -> BinaryIO:
+    """Returns what reads the content of an open file, whose name says whether it is compressed."""
+    return DECOMPRESSORS[os.path.splitext(path)[1]](file) if is_compressed(path) else file
+
+
+@contextmanager
+def open_binary(path: str) -> Iterator[BinaryIO]:
+    """Opens a text file for reading its content, decompressed where its name says that it is compressed."""
+    with open(path, "rb") as file:
+        yield decompressed(path, file)
 
 
 def guarded(path: str, place: str, read: Callable):

@@ -98,9 +98,10 @@ def parse_captions(captions: Iterable[str], config: dict) -> list[Facts]:
 
     Args:
         captions: texts.
-        config: config block `parser`.
+        config: `spacy_model` and `attributes`.
     """
-    return [graph_facts(graph) for graph in parse_texts(captions, load_parser(config["spacy_model"]))]
+    graphs = parse_texts(captions, load_parser(config["spacy_model"]), config["attributes"])
+    return [graph_facts(graph) for graph in graphs]
 
 
 def tabulate_parser_quality(captions_path: str, sheet_paths: Sequence[str], table_path: str, cfg: str) -> None:
@@ -110,7 +111,7 @@ def tabulate_parser_quality(captions_path: str, sheet_paths: Sequence[str], tabl
         captions_path: resources/parser/web_captions.jsonl.
         sheet_paths: review sheets that people have filled in.
         table_path: parser_quality.csv.
-        cfg: JSON of `parser` (its config block) and `evaluation` (n_resamples, seed).
+        cfg: JSON of `parser` (spacy_model, attributes) and `evaluation` (n_resamples, seed).
 
     Raises:
         ValueError: a label has not the right form, a sheet is not filled in, or a caption is labelled twice.

@@ -66,7 +66,8 @@ def build_parser_review(corpus_paths: Mapping[str, Sequence[str]], sheet_path: s
     Args:
         corpus_paths: files or folders of each corpus.
         sheet_path: CSV to write.
-        cfg: JSON of `definitions` (how each corpus is read), `n_captions`, `seed`, and `parser` (its config block).
+        cfg: JSON of `definitions` (how each corpus is read), `n_captions`, `seed`, and `parser` (spacy_model and
+            attributes).
     """
     config = json.loads(cfg)
     parser = load_parser(config["parser"]["spacy_model"])
@@ -75,7 +76,7 @@ def build_parser_review(corpus_paths: Mapping[str, Sequence[str]], sheet_path: s
         definition = config["definitions"][corpus]
         texts = usable_captions(paths, definition)
         captions = sample_captions(texts, config["n_captions"], f"{config['seed']} {corpus}")
-        graphs = parse_texts(captions, parser)
+        graphs = parse_texts(captions, parser, config["parser"]["attributes"])
         for number, (caption, graph) in enumerate(zip(captions, graphs, strict=True), 1):
             rows.append(sheet_row(corpus, definition["format"], number, caption, graph_facts(graph)))
     with atomic_path(sheet_path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:

@@ -1,4 +1,10 @@
-"""Tell from tags and dependencies which words are objects and attributes, and what belongs to them."""
+"""Tell from tags and dependencies which words are objects and attributes, and what belongs to them.
+
+# ASSUME: nouns that only measure or group ("a pair of shoes") stand aside for what they measure; vessels ("a cup of
+# coffee") are objects.
+# ASSUME: words that only say how many or which ("many", "left") are no attributes, nor are shades before a colour, nor
+# adjectives that make another kind of thing ("hot dog").
+"""
 
 from crepebench.lemmas import lemmatise
 from crepebench.words import COLOURS, NOUNS, Word
@@ -10,6 +16,9 @@ MODIFIERS = ("amod", "compound", "nmod", "npadvmod", "nummod")
 
 SHADES = frozenset("dark light bright pale deep".split())
 """Words that describe a colour and not the object, where they stand right before one."""
+
+PLACES = frozenset("left right middle front bottom".split())
+"""Words that name a place and no object where they stand alone: "on the left"."""
 
 FIXED = frozenset({("hot", "dog"), ("polar", "bear"), ("remote", "control"), ("wet", "suit"), ("high", "chair")})
 """Adjectives that make another kind of thing with their noun: a hot dog need not be hot."""
@@ -44,13 +53,15 @@ def is_object(word: Word) -> bool:
     """Says whether a word is the head of a noun phrase that names an object."""
     if word.pos not in NOUNS or word.in_preposition or not word.is_word:
         return False
-    if any(child.text == "no" for child in word.children):
-        return False  # "no cars": what is said to be absent is no object
+    if any(child.text == "no" for child in word.children) or (word.dep == "pobj" and word.head.text == "without"):
+        return False  # "no cars", "without a shirt": what is said to be absent is no object
     if word.dep in ("compound", "nmod") and word.head.pos in NOUNS and not word.head.in_preposition:
         return word.head.i < word.i  # a compound's modifier stands before its head
     if word.dep == "npadvmod" and word.head.pos == "ADJ" and word.head.dep == "amod":
         return False  # "brick paved sidewalk"
-    return word.dep != "pobj" or word.text not in COLOURS or word.text == "orange" or bool(word.children)  # "in white"
+    if word.dep == "pobj" and not any(child.dep != "det" for child in word.children):
+        return word.text not in PLACES and (word.text not in COLOURS or word.text == "orange")
+    return True
 
 
 def is_measure(word: Word) -> bool:
@@ -108,6 +119,13 @@ def conjuncts(word: Word) -> list[Word]:
         if child.dep == "conj":
             found += conjuncts(child)
     return found
+
+
+def first_conjunct(word: Word) -> Word:
+    """Returns the first of the words that "and" or commas join to a word."""
+    while word.dep == "conj":
+        word = word.head
+    return word
 
 
 def lemma(word: Word) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from crepebench.caption_counts import count_corpus
 from crepebench.manifests import missing_message, read_manifest
 from crepebench.settings import ICONS, read_definition, read_models, used_models
 
@@ -28,8 +29,6 @@ PUBLISHED_CAPTIONS = {
     "laion400m": 413_000_000,
 }
 """Captions of the published corpora, by format, for files that are not there yet."""
-SAMPLE_BYTES = 1_000_000
-"""Bytes of a text file from which its number of rows is estimated."""
 NO_COST = ("all", "plan")
 """Rules that do no work."""
 JOB_COUNT = re.compile(r"^(\w+)\s+(\d+)$")
@@ -46,22 +45,6 @@ def parse_job_counts(text: str) -> dict[str, int]:
         if found:
             counts[found[1]] = int(found[2])
     return counts
-
-
-def count_captions(path: str) -> int:
-    """Returns the rows of a caption file: exact for Parquet, else from its size and its first lines."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if path.endswith(".parquet"):
-        try:
-            return pq.read_metadata(path).num_rows
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"{path}: the file is damaged ({error})") from error
-    with open(path, "rb") as file:
-        sample = file.read(SAMPLE_BYTES)
-    n_lines = sample.count(b"\n")
-    return round(Path(path).stat().st_size * n_lines / len(sample)) if sample else 0
 
 
 def count_units(
@@ -83,7 +66,7 @@ def count_units(
         if definition["source"] == ICONS:
             n_captions += icons["n_captions"]
         elif all(Path(path).is_file() for path in paths):
-            n_captions += sum(map(count_captions, paths))
+            n_captions += count_corpus(paths, definition)
         else:
             n_captions += PUBLISHED_CAPTIONS.get(definition["format"], 0)
     models = read_models(config)

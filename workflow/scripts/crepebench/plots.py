@@ -58,18 +58,19 @@ def plot_systematicity(table_path: str, plot_path: str) -> None:
     for ax in axes.flat:
         handles, labels = ax.get_legend_handles_labels()
         by_label |= dict(zip(labels, handles, strict=True))
+    n_legend_lines = 2 if n_columns == 1 and len(by_label) > 4 else 1
     figure.legend(
         by_label.values(),
         by_label.keys(),
         loc="lower center",
-        ncols=len(by_label),
+        ncols=-(-len(by_label) // n_legend_lines),
         frameon=False,
         fontsize=8,  # with the narrow spaces, four entries fit below one panel
         handlelength=1.2,
         columnspacing=1.0,
     )
     figure.suptitle("Retrieval of the true caption: seen against unseen compounds", fontsize=11)
-    figure.tight_layout(rect=(0, 0.3 / figure.get_figheight(), 1, 1))
+    figure.tight_layout(rect=(0, (0.12 + 0.18 * n_legend_lines) / figure.get_figheight(), 1, 1))
     _save(figure, plot_path)
 
 

@@ -1,4 +1,8 @@
-"""Make texts ready for spaCy: its tagger was trained on newspapers, and captions are fragments."""
+"""Make texts ready for spaCy: its tagger was trained on newspapers, and captions are fragments.
+
+# ASSUME: a caption that starts with a bare noun gets an article, and one without a full stop gets one, before it is
+# tagged. Both change what the tagger makes of the first and last word, and neither becomes an atom.
+"""
 
 import re
 

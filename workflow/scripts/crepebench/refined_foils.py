@@ -3,7 +3,8 @@
 HN-Atom changes one atom of the caption, as in protocol `paper`. HN-Comp there joins two false compounds, while the
 truth is the annotator's caption; " and " alone tells them apart. Here the truth of HN-Comp is "a {A} {o} and a {A'}
 {o'}", from two true compounds of the region, and each foil puts a wrong atom into both: the true atoms that are left
-are each bound to a foil, as in the paper. `combined` has that truth, and foils with one wrong atom beside those with two.
+are each bound to a foil, as in the paper. `combined` has that truth, and foils with one wrong atom beside those with
+two.
 
 More foils than a set holds are made, so that `crepebench.refinement` has a choice.
 """

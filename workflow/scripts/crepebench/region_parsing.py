@@ -20,11 +20,13 @@ def parse_regions(regions_path: str, graphs_path: str, part: int, n_parts: int, 
         graphs_path: table GRAPHS to write.
         part: index of the part, from 0.
         n_parts: number of parts.
-        cfg: config block `parser` as JSON: spacy_model.
+        cfg: JSON of `spacy_model` and `attributes` (config blocks `parser` and `atoms`).
     """
     table = read_table(regions_path, REGIONS, ["region_id", "image_id", "caption"])
     rows = table.take(list(range(part, table.num_rows, n_parts))).to_pylist()
-    graphs = parse_texts((row["caption"] for row in rows), load_parser(json.loads(cfg)["spacy_model"]))
+    config = json.loads(cfg)
+    parser = load_parser(config["spacy_model"])
+    graphs = parse_texts((row["caption"] for row in rows), parser, config["attributes"])
     write_table(graphs_path, GRAPHS, map(graph_row, rows, graphs))
 
 

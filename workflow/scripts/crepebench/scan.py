@@ -10,11 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from crepebench.graphs import (
-    ATTRIBUTE_OBJECT,
-    OBJECT_RELATION_OBJECT,
-)
-from crepebench.prepositions import MULTIWORD_PREPOSITIONS
+from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT_RELATION_OBJECT, necessary_words
 from crepebench.surface_forms import find_runs
 
 Key = tuple[str, str, str, str, str]
@@ -22,21 +18,6 @@ Key = tuple[str, str, str, str, str]
 
 ANY = -1
 """The slot of a word that may stand in any caption, since its forms hold no ASCII letter or digit."""
-
-
-def necessary_words(relation: str) -> tuple[frozenset[str], ...]:
-    """Stands in for the parser's function of that name."""
-    if relation == "have":
-        return (frozenset(["have", "'s", "’s", "'", "’"]),)
-    words = relation.split()
-    tails = (" ".join(words[first:]) for first in range(len(words)))
-    normal = next((tail for tail in tails if tail in MULTIWORD_PREPOSITIONS), "")
-    spellings = [normal, *MULTIWORD_PREPOSITIONS.get(normal, ())]
-    common = set.intersection(*(set(spelling.split()) for spelling in spellings)) - {"the"}
-    words = words[: len(words) - len(normal.split())] + [word for word in normal.split() if word in common]
-    return tuple(frozenset([word]) for word in words)
-
-
 PAIRS_AT_ONCE = 1 << 20
 """Pairs that are collected before they are copied together."""
 

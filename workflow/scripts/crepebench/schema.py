@@ -144,7 +144,7 @@ VOCABULARY = pa.schema(
         ("n_drawn", pa.int64()),  # budget: those drawn; else null
         ("max_rate", pa.float64()),  # not_found: bound (95%) of the share of its candidates that hold it; else null
         ("n_parsed", pa.int64()),  # captions of the corpus that were parsed
-        ("corpus_id", pa.string()),  # of the corpus's files: see crepebench.corpus_ids
+        ("corpus_id", pa.string()),  # of the corpus's files: see crepebench.corpus_ids; "" in the tables of shards
     ],
     metadata=made_by("parse_corpus", version=2),
 )

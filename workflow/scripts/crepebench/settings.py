@@ -74,6 +74,11 @@ def visual_genome_settings(config: Mapping) -> dict:
     return {**block, "exclude_images": []} if config["visual_genome"]["source"] == ICONS else block
 
 
+def parser_settings(config: Mapping) -> dict:
+    """Returns what parsing depends on, of regions and corpora alike."""
+    return {**config["parser"], **config["atoms"]}
+
+
 READING = ("format", "caption", "subset")
 """Keys of a corpus's definition that choose what is read in its files."""
 
@@ -86,7 +91,7 @@ def reading_settings(config: Mapping, corpus: str) -> dict:
 
 def corpus_settings(config: Mapping, corpus: str) -> dict:
     """Returns what parsing a corpus depends on."""
-    return {"definition": reading_settings(config, corpus), **config["parser"], **config["atoms"]}
+    return {"definition": reading_settings(config, corpus), **parser_settings(config)}
 
 
 def corpus_record_settings(config: Mapping, corpus: str) -> dict:
@@ -164,14 +169,14 @@ def audit_settings(config: Mapping) -> dict:
 def parser_quality_settings(config: Mapping) -> dict:
     """Returns what the figures of the parser depend on, beside the labelled captions."""
     evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
-    return {"parser": config["parser"], "evaluation": evaluation}
+    return {"parser": parser_settings(config), "evaluation": evaluation}
 
 
 def parser_review_settings(config: Mapping) -> dict:
     """Returns what the sheet for checking the parser depends on, beside the corpora's files."""
     definitions = {corpus: reading_settings(config, corpus) for corpus in config["corpora"]["use"]}
     sample = {key: config["parser_review"][key] for key in ("n_captions", "seed")}
-    return {"parser": config["parser"], "definitions": definitions, **sample}
+    return {"parser": parser_settings(config), "definitions": definitions, **sample}
 
 
 def thinning_settings(config: Mapping) -> dict:

@@ -37,6 +37,7 @@ UNDECIDED = "undecided"
 PARSED = "parsed_caption"
 """Unit of the accounting: usable captions that were parsed, or not and why."""
 REPEATED = "repeated"
+FAILED = "parse_failed"
 
 
 def vocabulary_keys(graph: Graph) -> set[tuple[str, ...]]:
@@ -56,13 +57,16 @@ def atom_key(kind: str, text: str) -> tuple[str, ...]:
     return tuple(kind if i == 0 else text if i == field else "" for i in range(len(KEY_FIELDS)))
 
 
-def count_keys(batches: Iterable[tuple[pa.LargeStringArray, np.ndarray]], parser, attributes: str) -> Iterator[Counter]:
+def count_keys(
+    batches: Iterable[tuple[pa.LargeStringArray, np.ndarray]], parser, attributes: str, parsed: Counter
+) -> Iterator[Counter]:
     """Counts the vocabulary of captions.
 
     Args:
         batches: captions, and (n,) int64, how often each stands in the corpus.
         parser: what `crepebench.graphs.load_parser` returns.
-        attributes: which words are attributes: config key `atoms.attributes`.
+        attributes: which words are attributes; see `crepebench.phrases.is_attribute`.
+        parsed: counts of the captions (KEPT, FAILED) to add to.
 
     Yields:
         Captions per key; the sum over all is the vocabulary. More than one if there are more than MAX_KEYS keys.
@@ -71,6 +75,7 @@ def count_keys(batches: Iterable[tuple[pa.LargeStringArray, np.ndarray]], parser
     for texts, weights in batches:
         graphs = parse_texts(texts.to_pylist(), parser, attributes)
         for graph, weight in zip(graphs, weights.tolist(), strict=True):
+            parsed[FAILED if graph.failed else KEPT] += 1
             for key in vocabulary_keys(graph):
                 vocabulary[key] += weight
             if len(vocabulary) >= MAX_KEYS:
@@ -81,7 +86,6 @@ def count_keys(batches: Iterable[tuple[pa.LargeStringArray, np.ndarray]], parser
 
 def parse_corpus(
     corpus_paths: list[str],
-    record_path: str,
     corpus: str,
     vocabulary_path: str,
     accounting_path: str,
@@ -93,40 +97,39 @@ def parse_corpus(
 
     Args:
         corpus_paths: files of the corpus, or folders of them, in a fixed order.
-        record_path: record of the corpus.
         corpus: name of the corpus.
-        vocabulary_path: table VOCABULARY to write, sorted by key.
+        vocabulary_path: table VOCABULARY to write, sorted by key; without the corpus's id.
         accounting_path: counts to write.
         shard: index of the shard, from 0.
         n_shards: number of shards.
         cfg: JSON of `definition` (of the corpus), `spacy_model` and `attributes`.
     """
     config = json.loads(cfg)
-    corpus_id = read_corpus_id(record_path)
     captions = read_distinct(corpus_paths, config["definition"], shard, n_shards)
     n_usable = captions.counts[KEPT]
+    parsed = Counter({READ: n_usable, REPEATED: n_usable - captions.n_distinct, KEPT: 0})
+    parser = load_parser(config["spacy_model"])
     with TemporaryDirectory() as folder:
         runs = []
-        for vocabulary in count_keys(captions.batches(), load_parser(config["spacy_model"]), config["attributes"]):
+        for vocabulary in count_keys(captions.batches(), parser, config["attributes"], parsed):
             runs.append(str(Path(folder) / f"{len(runs)}.parquet"))
-            write_table(runs[-1], VOCABULARY, vocabulary_rows(vocabulary, n_usable, corpus_id))
+            write_table(runs[-1], VOCABULARY, vocabulary_rows(vocabulary, n_usable))
         merge_sorted(runs, VOCABULARY, KEY_FIELDS, vocabulary_path, add_counts)
-    parsed = {READ: n_usable, REPEATED: n_usable - captions.n_distinct, KEPT: captions.n_distinct}
     write_accounting(accounting_path, f"vocabularies/{corpus}", {"caption": captions.counts, PARSED: parsed})
 
 
-def vocabulary_rows(vocabulary: Counter, n_parsed: int, corpus_id: str, states: dict | None = None) -> Iterable[dict]:
-    """Yields rows of table VOCABULARY, sorted by key; all counted exactly unless `states` says otherwise."""
+def vocabulary_rows(vocabulary: Counter, n_parsed: int, state: str = COUNTED) -> Iterable[dict]:
+    """Yields rows of table VOCABULARY, sorted by key, without the corpus's id."""
     for key in sorted(vocabulary):
         yield {
             **dict(zip(KEY_FIELDS, key, strict=True)),
             "count": vocabulary[key],
-            "state": states[key] if states else COUNTED,
+            "state": state,
             "n_candidates": None,
             "n_drawn": None,
             "max_rate": None,
             "n_parsed": n_parsed,
-            "corpus_id": corpus_id,
+            "corpus_id": "",
         }
 
 
@@ -136,12 +139,15 @@ def add_counts(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by(KEY_FIELDS).agg(pl.col("count").sum(), pl.col(others).first())
 
 
-def merge_vocabularies(shard_paths: list[str], accounting_paths: list[str], vocabulary_path: str) -> None:
+def merge_vocabularies(
+    shard_paths: list[str], accounting_paths: list[str], record_path: str, vocabulary_path: str
+) -> None:
     """Adds up the vocabularies of all shards of a corpus, in memory that does not grow with their size.
 
     Args:
         shard_paths: tables VOCABULARY of all shards.
         accounting_paths: counts of all shards; they say how many captions were parsed, with atoms or without.
+        record_path: record of the corpus.
         vocabulary_path: table VOCABULARY to write, sorted by key.
 
     Raises:
@@ -150,9 +156,9 @@ def merge_vocabularies(shard_paths: list[str], accounting_paths: list[str], voca
     n_parsed = count_usable(accounting_paths)
     if n_parsed == 0:
         raise ValueError(f"{vocabulary_path}: the corpus holds no usable caption; see its accounting.csv")
-    total = pl.lit(n_parsed, dtype=pl.Int64).alias("n_parsed")
+    total = pl.lit(n_parsed, dtype=pl.Int64).alias("n_parsed"), pl.lit(read_corpus_id(record_path)).alias("corpus_id")
     merge_sorted(
-        shard_paths, VOCABULARY, KEY_FIELDS, vocabulary_path, lambda rows: add_counts(rows).with_columns(total)
+        shard_paths, VOCABULARY, KEY_FIELDS, vocabulary_path, lambda rows: add_counts(rows).with_columns(*total)
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from crepebench import inflection
 from crepebench.files import atomic_path
-from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
+from crepebench.graphs import ATTRIBUTE, ENDINGS, OBJECT, RELATION
 from crepebench.image_facts import head_noun, normal_relation
 from crepebench.schema import GRAPHS, OBJECTS, RELATIONSHIPS, iterate_rows
 
@@ -58,7 +58,7 @@ def build_pool(
         for atom in atoms:
             counts[atom["kind"], atom["text"]] += 1
             if atom["kind"] == RELATION:
-                forms[atom["text"]][atom["surface"]] += 1
+                forms[atom["text"]].update([atom["surface"]] if atom["surface"] not in ENDINGS else [])
     words = {
         kind: frozenset(text for (k, text), count in counts.items() if k == kind and count >= min_count)
         for kind in (OBJECT, ATTRIBUTE, RELATION)
