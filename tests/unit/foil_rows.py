@@ -2,6 +2,7 @@
 
 from crepebench import inflection
 from crepebench.image_facts import ImageFacts
+from crepebench.schema import RELATIONSHIPS
 from crepebench.word_pool import Pool
 from crepebench.word_tables import WordTables
 
@@ -102,3 +103,24 @@ def make_region(rng):
         ends = [str(noun) for noun in rng.choice(nouns + extra, 2)]
         facts.triples.add((ends[0], str(rng.choice(RELATIONS)), ends[1]))
     return caption, atoms, facts
+
+
+def object_row(object_id, names, attributes=(), synsets=(), image_id=9):
+    lists = {"names": list(names), "synsets": list(synsets), "attributes": list(attributes), "merged_object_ids": []}
+    return {"image_id": image_id, "object_id": object_id, **lists, "x": 0, "y": 0, "width": 5, "height": 5}
+
+
+def relationship_row(subject, predicate, object_, image_id=9):
+    ids = {"image_id": image_id, "relationship_id": 1, "subject_id": 1, "object_id": 2}
+    texts = {"predicate": predicate, "predicate_raw": predicate, "subject_name": subject, "object_name": object_}
+    return {**dict.fromkeys(RELATIONSHIPS.names), **ids, **texts, "synsets": []}
+
+
+def candidate(region_id=5, foil_type="atom", texts=("a blue jar", "a green jar"), reason="", image_id=9, **others):
+    """Returns a row of table FOIL_CANDIDATES."""
+    row = {"protocol": "refined", "foil_type": foil_type, "image_id": image_id, "region_id": region_id}
+    row |= {"x": 1, "y": 2, "width": 300, "height": 200, "complexity": 2, "reason": reason}
+    row |= {"caption": "a red jar", "caption_source": "visual_genome", **others}
+    kind = {"atom": "attribute", "comp": "attribute_object", "combined": "attribute"}[foil_type]
+    words = {"kind": kind, "original": "red", "replacement": "blue", "source": "table of colours"}
+    return {**row, "foils": [{"text": text, **words} for text in texts]}
