@@ -126,7 +126,12 @@ def test_random_choice_takes_as_many_likelier_foils_as_asked():
 
 
 def test_sets_of_the_commonest_rank_are_lost_first():
-    ranks = np.array([0] * 6 + [1] * 2 + [2] * 2)
-    assert even_out(ranks, 2, 4, np.arange(10)).tolist() == [True, True] + [False] * 4 + [True] * 4
-    assert even_out(ranks, 2, 2, np.arange(10)).sum() == 8
-    assert even_out(ranks, 2, 0, np.arange(10)).all()
+    ranks = np.repeat([0, 1, 2], [60, 20, 20])
+    kept = even_out(ranks, 2, 40, np.arange(100))
+    assert np.bincount(ranks[kept]).tolist() == [44, 20, 20]
+    assert even_out(ranks, 2, 10, np.arange(100)).sum() == 90
+    assert even_out(ranks, 2, 0, np.arange(100)).all()
+
+
+def test_ranks_that_differ_by_chance_cost_no_set():
+    assert even_out(np.repeat([0, 1, 2], [40, 30, 30]), 2, 50, np.arange(100)).all()

@@ -57,6 +57,6 @@ def test_replacement_must_commonly_mean_that_sort_of_thing(lexicon, word, name, 
 
 
 def test_annotators_decide_what_a_word_commonly_means(lexicon):
-    furniture = frozenset([lexicon.synset("chair.n.01")])
+    furniture = frozenset([lexicon.synset("table.n.02")])
     assert not chooser_of(lexicon).means("table", "n", furniture)
     assert chooser_of(lexicon, table={"table.n.02": 3}).means("table", "n", furniture)

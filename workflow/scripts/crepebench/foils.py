@@ -8,6 +8,7 @@ each with one atomic foil: "a {A} {foil(o)} and {foil(A)} {o}", so that both tru
 # ASSUME: no language model judges the foils. The paper's BERT filter has neither a named checkpoint nor a threshold.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from crepebench.word_pool import Pool
 N_ATOM_FOILS = 4
 N_COMP_FOILS = 6
 """Foils of a set. Source: paper A.5 (4 + 6 foils a query)."""
+MADE_OF = re.compile(r"\b(?:made|built) (?:out )?(?:of|from) $")
 FOIL_TYPES = ("atom", "comp", "combined")
 VISUAL_GENOME = "visual_genome"
 """Source of a caption: the annotator's."""
@@ -86,7 +88,7 @@ class FoilBuilder:
 
     def _atom_foils(self, caption: str, atoms: list[dict], candidates: dict, rng) -> Iterator[Foil]:
         """Yields captions with one atom replaced; the atoms take turns, so that foils spread over the caption."""
-        usable = [i for i, atom in enumerate(atoms) if _has_own_span(atoms, atom) and atom["surface"] not in ENDINGS]
+        usable = [i for i, atom in enumerate(atoms) if _is_replaceable(caption, atoms, atom)]
         turns = [usable[i] for i in rng.permutation(len(usable))]
         for index, candidate in in_turns({i: candidates[i] for i in turns}):
             atom = atoms[index]
@@ -166,6 +168,12 @@ def _has_own_span(atoms: list[dict], atom: dict) -> bool:
     return not any(
         other is not atom and other["start"] < atom["end"] and atom["start"] < other["end"] for other in atoms
     )
+
+
+def _is_replaceable(caption: str, atoms: list[dict], atom: dict) -> bool:
+    """Says whether an atom stands for itself: it is no ending, holds no other atom, and is no material."""
+    is_material = atom["kind"] == OBJECT and MADE_OF.search(caption[: atom["start"]])
+    return _has_own_span(atoms, atom) and atom["surface"] not in ENDINGS and not is_material
 
 
 def in_turns(items: Mapping) -> Iterator[tuple]:

@@ -14,6 +14,7 @@ The result depends on the seed and the sets alone. No scorer that learns from fo
 `combination` of `crepebench.blind_scorers` judge a choice that they had no part in.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -142,9 +143,10 @@ def choose_randomly(first: np.ndarray, is_above: np.ndarray, ranks: np.ndarray, 
 
 
 def even_out(ranks: np.ndarray, n_foils: int, most: int, order: np.ndarray) -> np.ndarray:
-    """Says which sets to keep so that each rank occurs equally often, as far as `most` lost sets allow."""
-    counts = np.bincount(ranks, minlength=n_foils + 1)
-    cap = next(cap for cap in range(counts.min(), counts.max() + 1) if np.maximum(counts - cap, 0).sum() <= most)
+    """Says which sets to keep so that no rank occurs oftener than by chance, as far as `most` lost sets allow."""
+    counts, fair = np.bincount(ranks, minlength=n_foils + 1), len(ranks) / (n_foils + 1)
+    least = int(fair + CHANCE * fair**0.5)
+    cap = next(cap for cap in itertools.count(least) if np.maximum(counts - cap, 0).sum() <= most)
     is_kept, seen = np.zeros(len(ranks), bool), np.zeros(n_foils + 1, np.int64)
     for i in order.tolist():
         is_kept[i] = seen[ranks[i]] < cap

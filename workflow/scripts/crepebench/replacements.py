@@ -10,10 +10,13 @@ from crepebench import inflection
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
 from crepebench.image_facts import ImageFacts
 from crepebench.lemmas import PLURALIA_TANTUM
-from crepebench.senses import Sense, SenseChooser
+from crepebench.senses import CHOSEN, Sense, SenseChooser
 from crepebench.word_pool import Pool
 from crepebench.word_tables import WordTables
-from crepebench.wordnet import Lexicon
+from crepebench.wordnet import DOWN, UP, Lexicon
+
+THE_PICTURE = frozenset("background distance foreground image photo photograph picture scene shot view".split())
+"""Nouns by which annotators speak of the picture and its depth."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class CandidateFinder:
             true = set().union(*(facts.attributes.get(name, ()) for name in names))
             return [c for c in self._attribute_candidates(atom["text"]) if not self._may_be_true(c.text, true)]
         ends = atoms[atom["subject"]]["text"], atoms[atom["object"]]["text"]
+        if not all(map(self._has_a_place, ends)):
+            return []
         return [c for c in self._relation_candidates(atom["text"]) if not self._holds(ends[0], c.text, ends[1], facts)]
 
     def _object_candidates(self, text: str, facts: ImageFacts) -> list[Candidate]:
@@ -72,14 +77,19 @@ class CandidateFinder:
             self._cache[key] = [
                 Candidate(word, found[word])
                 for word in sorted(found.keys() & allowed)
-                if (word in self._tables.mass_nouns) == is_mass
+                if (word in self._tables.mass_nouns) == is_mass and not self._has_part(word, text)
             ]
         return self._cache[key]
 
     def _cousins(self, sense: Sense, pos: str) -> dict[str, str]:
-        """Returns the words of the pool that are commonly understood as a cousin of a sense, with their source."""
+        """Returns the words of the pool that are commonly understood as a cousin of a sense, with their source.
+
+        # ASSUME: a sense that no annotator gave is a guess, so only its sisters count, one level up and one down: the
+        legs of a table are no kind of keyboard, though both are devices.
+        """
         pool = self._pool.words_by_part_of_speech()[pos]
-        cousins = self._lexicon.cousin_senses(sense.synset)
+        levels = (1, 1) if sense.origin == CHOSEN else (UP, DOWN)
+        cousins = self._lexicon.cousin_senses(sense.synset, *levels)
         return {
             word: f"cousin of {sense}" for word in cousins.keys() & pool if self._senses.means(word, pos, cousins[word])
         }
@@ -97,8 +107,12 @@ class CandidateFinder:
         """
         if self._lexicon.relatives(text, "n") & facts.kinds or self._lexicon.synonyms(text, "n") & facts.mentioned:
             return False
-        wholes = (self._senses.usual_sense(kind, "n") for kind in facts.kinds)
-        return not any(whole and text in self._lexicon.parts(whole.synset) for whole in wholes)
+        return not any(self._has_part(kind, text) for kind in facts.kinds)
+
+    def _has_part(self, whole: str, part: str) -> bool:
+        """Says whether what a noun names has parts of that name: what is in a room is in the building, too."""
+        sense = self._senses.usual_sense(whole, "n")
+        return sense is not None and part in self._lexicon.parts(sense.synset)
 
     def _names(self, kind: str, facts: ImageFacts) -> set[str]:
         """Returns the names under which an object of a kind may be listed in the image: a taxi is a car, too."""
@@ -136,6 +150,10 @@ class CandidateFinder:
             found = {f"{word} {rest}".strip(): source for word, source in verbs.items()}
         allowed = {word for word in self._pool.words[RELATION] if word.partition(" ")[0] not in self._tables.blocked}
         return [Candidate(word, found[word]) for word in sorted(found.keys() & allowed)]
+
+    def _has_a_place(self, noun: str) -> bool:
+        """Says whether something can be above or outside what a noun names: no colour, and not the photo itself."""
+        return noun not in THE_PICTURE and self._senses.usual_sense(noun, "n") is not None
 
     def _holds(self, subject: str, relation: str, object_: str, facts: ImageFacts) -> bool:
         """Says whether a triple is true in the image: in other words, of other names, or seen from the other side."""

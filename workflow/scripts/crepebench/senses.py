@@ -76,12 +76,12 @@ class SenseChooser:
         return Sense(visible[support.index(max(support))], CHOSEN) if visible else None
 
     def means(self, word: str, pos: str, senses: frozenset) -> bool:
-        """Says whether a word is commonly understood as one of some senses, or as a thing of the same sort.
+        """Says whether a word is commonly understood in one of some senses.
 
-        # ASSUME: sorts are WordNet's lexicographer files, and a word that nobody annotated must have a visible first
-        sense: "arm" is a limb, not a branch; "spring" is a season.
+        # ASSUME: a word that nobody annotated must have a visible first sense, too: "arm" is a limb, not a branch;
+        "spring" is a season.
         """
         usual = self.usual_sense(word, pos)
-        if usual is None or usual.synset.lexname() not in {sense.lexname() for sense in senses}:
+        if usual is None or usual.synset not in senses:
             return False
         return usual.origin == ANNOTATED_ELSEWHERE or self._lexicon.is_visible(self._lexicon.synsets(word, pos)[0])

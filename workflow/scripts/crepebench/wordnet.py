@@ -311,13 +311,13 @@ class Lexicon:
         """Returns the words of all cousins of `synset`, less the words of synsets above and below it."""
         return frozenset(self.cousin_senses(synset))
 
-    def _cousin_senses(self, synset) -> dict[str, frozenset]:
+    def _cousin_senses(self, synset, up: int = UP, down: int = DOWN) -> dict[str, frozenset]:
         """Returns the cousins of `synset` by their words, less the words of synsets above and below it."""
         kin = {synset, *synset.closure(_hypernyms), *synset.closure(_hyponyms)}
-        ancestors = {other for other in _levels({synset}, _hypernyms, UP) if other.name() not in TOO_GENERAL}
+        ancestors = {other for other in _levels({synset}, _hypernyms, up) if other.name() not in TOO_GENERAL}
         words_of_kin = set().union(*map(_words, kin))
         senses: dict[str, set] = {}
-        for other in _levels(ancestors, _hyponyms, DOWN) - kin:
+        for other in _levels(ancestors, _hyponyms, down) - kin:
             for word in _words(other) - words_of_kin:
                 senses.setdefault(word, set()).add(other)
         return {word: frozenset(found) for word, found in senses.items()}
