@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph
+from crepebench.image_facts import head_noun
 from crepebench.inflection import PREPOSITIONS
 from crepebench.lemmas import lemmatise
-from crepebench.retrieval_sets import head_noun
 
 GOLD = Path("factual_scene_graphs", "factual_sg_half.csv")
 MAPPING = Path(__file__).parents[1] / "data" / "gold_mapping.csv"

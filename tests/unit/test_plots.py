@@ -27,6 +27,7 @@ from crepebench.thinning import COLUMNS as THINNED_COLUMNS
 def table_row(corpus="cc12m", model="mini", foil_type="atom", split="SC", recall=50.0):
     row = dict.fromkeys(SYSTEMATICITY_COLUMNS, "")
     bounds = {"recall_at_1_low": recall - 5, "recall_at_1_high": recall + 5, "random_recall_at_1": 20.0}
+    bounds["blind_recall_at_1"] = recall - 10
     key = {"training_corpus": corpus, "model": model, "foil_type": foil_type, "split": split}
     return {**row, **key, "recall_at_1": recall, **bounds}
 
@@ -206,7 +207,16 @@ def test_legend_names_what_any_panel_shows(tmp_path, monkeypatch):
     rows = [table_row(model="a", split="SC"), table_row(model="b", split="UC"), table_row(model="b", split="SC")]
     plot(tmp_path, "plot.png", rows)
     (labels,) = legends
-    assert sorted(labels) == ["random", "seen compounds", "unseen compounds"]
+    assert sorted(labels) == ["random", "seen compounds", "text alone", "unseen compounds"]
+
+
+def test_each_split_has_its_own_blind_line(tmp_path, figures):
+    rows = [{**table_row(split=split), "blind_recall_at_1": blind} for split, blind in (("SC", 31.0), ("UC", 12.0))]
+    plot(tmp_path, "plot.png", rows)
+    heights = {
+        float(y) for lines in figures[0].axes[0].collections for segment in lines.get_segments() for y in segment[:, 1]
+    }
+    assert {31.0, 12.0, 20.0} <= heights
 
 
 @pytest.mark.parametrize("n_models", [1, 2])
@@ -215,7 +225,7 @@ def test_legend_of_all_splits_fits_into_the_picture(tmp_path, figures, n_models)
     plot(tmp_path, "plot.png", [table_row(model=f"mini_{i}", split=split) for i in range(n_models) for split in splits])
     (legend,) = figures[0].legends
     figures[0].canvas.draw()
-    assert len(legend.get_texts()) == 4
+    assert len(legend.get_texts()) == 5
     assert 0 <= legend.get_window_extent().x0 < legend.get_window_extent().x1 <= figures[0].bbox.x1
 
 

@@ -332,7 +332,7 @@ def digests(scripts):
         (
             "schema.py",
             ('("split", pa.string()),', '("split", pa.string()), ("count", pa.int64()),'),
-            {"build_splits", "tabulate_icons_control", "tabulate_systematicity"},
+            {"build_splits", "tabulate_blind_baselines", "tabulate_icons_control", "tabulate_systematicity"},
         ),
         (
             "schema.py",
@@ -340,6 +340,7 @@ def digests(scripts):
             {
                 *("build_retrieval_sets", "extract_features", "score_retrieval_sets", "plot_contact_sheet"),
                 *("tabulate_icons_control", "tabulate_systematicity", "tabulate_thinned_gap"),
+                "tabulate_blind_baselines",
             },
         ),
         (
@@ -357,14 +358,17 @@ def digests(scripts):
         ),
         ("foils.py", ("class FoilBuilder:\n", "class FoilBuilder:\n    note = 1\n"), {"build_retrieval_sets"}),
         (
-            "retrieval_sets.py",
+            "image_facts.py",
             ('ARTICLES = ("a", ', 'ARTICLES = ("a", "some", '),
             {"build_region_graphs", "build_retrieval_sets"},
         ),
         (
             "retrieval_sets.py",
             ('FOIL_TYPES = ("atom", ', 'FOIL_TYPES = ("atom", "swap", '),
-            {"build_retrieval_sets", "tabulate_icons_control", "tabulate_systematicity", "tabulate_thinned_gap"},
+            {
+                *("build_retrieval_sets", "tabulate_blind_baselines", "tabulate_icons_control"),
+                *("tabulate_systematicity", "tabulate_thinned_gap"),
+            },
         ),
         ("region_parsing.py", ("def filter_graphs(", "def filter_graphs(*, "), {"filter_graphs"}),
         (

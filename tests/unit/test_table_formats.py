@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
+from crepebench.audit import COLUMNS as AUDIT_COLUMNS
 from crepebench.pages import html_table, numeric_columns
 from crepebench.parser_quality import COLUMNS as QUALITY_COLUMNS
 from crepebench.table_formats import (
@@ -26,6 +27,7 @@ TABLES = {
     "systematicity_gap_seeds": GAP_SEEDS_COLUMNS,
     "systematicity_by_kind": BY_KIND_COLUMNS,
     "systematicity_gap_by_recall": THINNED_COLUMNS,
+    "blind_baselines": AUDIT_COLUMNS,
     "parser_quality": QUALITY_COLUMNS,
     "icons_control": CONTROL_COLUMNS,
     "accounting": ACCOUNTING_COLUMNS,

@@ -150,18 +150,24 @@ def test_pairwise_accuracy_equals_a_naive_one():
     ("low", "corpus", "seen_images", "marks"),
     [
         (30.0, "cc12m", [], ""),
+        (25.0, "cc12m", [], "not_above_blind"),
         (30.0, "laion", [], "cross_corpus"),
-        (20.0, "cc12m", [], "not_above_random"),
-        (19.0, "laion", ["vg", "coco"], "cross_corpus seen_images_vg seen_images_coco not_above_random"),
+        (20.0, "cc12m", [], "not_above_random not_above_blind"),
+        (
+            19.0,
+            "laion",
+            ["vg", "coco"],
+            "cross_corpus seen_images_vg seen_images_coco not_above_random not_above_blind",
+        ),
     ],
 )
 def test_marks_say_what_to_beware_of(low, corpus, seen_images, marks):
-    row = {"recall_at_1_low": low, "random_recall_at_1": 20.0}
+    row = {"recall_at_1_low": low, "random_recall_at_1": 20.0, "blind_recall_at_1": 25.0}
     assert marks_of(row, {"training_data": ["cc12m"], "seen_images": seen_images}, corpus, False) == marks
 
 
 def test_splits_from_a_sample_are_marked():
-    row = {"recall_at_1_low": 30.0, "random_recall_at_1": 20.0}
+    row = {"recall_at_1_low": 30.0, "random_recall_at_1": 20.0, "blind_recall_at_1": 25.0}
     assert marks_of(row, {"training_data": ["cc12m"], "seen_images": []}, "cc12m", True) == "undecided_left_out"
 
 
@@ -229,6 +235,7 @@ class Run:
         write_table(self.path("sets-1.parquet"), RETRIEVAL_SETS, sets[30:])
         for model, rows in scores.items():
             write_table(self.path(f"{model}.parquet"), SCORES, rows[::-1])
+        self.write_blind(dict.fromkeys(foil_types, 20.0))
         for corpus in ("a", "b"):
             names = ["SC", "UC", "UA"] if corpus == "a" else ["UC", "SC", "SC"]
             self.write_splits(corpus, [names[i // 8] for i in range(24)])
@@ -238,6 +245,17 @@ class Run:
         rows = [{"region_id": i, "split": split, **others} for i, split in enumerate(splits)]
         write_table(self.path(f"split-{corpus}.parquet"), SPLITS, rows)
 
+    def write_blind(self, recalls):
+        columns = ("protocol", "family", "corpus", "split", "foil_type", "scorer", "recall_at_1")
+        rows = [
+            ("paper", "systematicity", corpus, split, foil_type, scorer, recall if scorer == "strongest" else 99.0)
+            for foil_type, recall in recalls.items()
+            for corpus in ("all", "a", "b")
+            for split in ("all", "SC", "UC", "UA")
+            for scorer in ("words", "strongest")
+        ]
+        write_csv(self.path("blind.csv"), columns, [dict(zip(columns, row, strict=True)) for row in rows])
+
     def tabulate(self, cross_corpus=False, out=""):
         names = [f"{out}{name}.csv" for name in ("main", "gap", "seeds", "kind")]
         evaluation = {"n_resamples": 100, "seed": 1, "cross_corpus": cross_corpus}
@@ -245,6 +263,7 @@ class Run:
             [self.path("sets-0.parquet"), self.path("sets-1.parquet")],
             [self.path(f"{model}.parquet") for model, _ in self.models],
             [self.path(f"split-{corpus}.parquet") for corpus in ("a", "b")],
+            self.path("blind.csv"),
             *map(self.path, names),
             json.dumps({"evaluation": evaluation, "corpora": ["a", "b"], "models": self.models}),
         )
@@ -326,6 +345,15 @@ def test_cell_holds_the_recall_of_its_own_queries(run):
     assert cell["a", "comp", "SC"]["recall_at_1"] == f"{expected:.2f}"
     assert (cell["a", "comp", "SC"]["n_queries"], cell["a", "comp", "SC"]["n_candidates"]) == ("7", "7")
     assert gap[0]["gap"] == f"{unseen - expected:.2f}"
+
+
+def test_every_cell_carries_the_recall_of_the_strongest_blind_scorer_and_is_marked_if_it_is_not_above(run):
+    run.write_blind({"atom": 0.0, "comp": 99.0, "combined": 99.0})
+    main, *_ = run.tabulate()
+    for row in main:
+        blind = 0.0 if row["foil_type"] == "atom" else 99.0
+        assert float(row["blind_recall_at_1"]) == blind
+        assert ("not_above_blind" in row["marks"]) == (float(row["recall_at_1_low"]) <= blind)
 
 
 def test_gaps_of_several_seeds_become_mean_and_range():

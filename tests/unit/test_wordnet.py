@@ -143,10 +143,19 @@ def test_cousins_less_relatives_hold_none_of_the_words_own_line(lexicon, wordnet
 
 
 @pytest.mark.parametrize(
-    ("word", "antonyms"), [("tall", ("short",)), ("good", ("bad", "evil")), ("wet", ("dry",)), ("red", ())]
+    ("word", "sense", "antonyms"),
+    [
+        ("tall", 0, ("short",)),
+        ("good", 0, ("bad",)),
+        ("good", 2, ("evil",)),
+        ("wet", 0, ("dry",)),
+        ("red", 0, ()),
+        ("light", 0, ("heavy",)),
+        ("light", 1, ("dark",)),
+    ],
 )
-def test_antonyms_are_direct_and_never_the_word_itself(lexicon, word, antonyms):
-    assert lexicon.antonyms(word, "a") == antonyms
+def test_antonyms_are_direct_of_one_sense_and_never_the_word_itself(lexicon, word, sense, antonyms):
+    assert lexicon.antonyms(word, lexicon.synsets(word, "a")[sense]) == antonyms
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import yaml
 
 from crepebench.distinct import read_distinct
 from crepebench.graphs import parse_texts
+from crepebench.image_facts import normal_relation
 from crepebench.regions import canonical_caption
-from crepebench.retrieval_sets import normal_relation
 from crepebench.splits import SC, UC, decide_split
 from crepebench.vocabularies import count_keys
 from icons_world.corpora import draw_corpus_rows, draw_corpus_scenes, write_captions

@@ -15,6 +15,7 @@ TABLES = (
     "systematicity_gap.csv",
     "systematicity_gap_seeds.csv",
     "systematicity_by_kind.csv",
+    "blind_baselines.csv",
     "parser_quality.csv",
     "accounting.csv",
 )

@@ -29,6 +29,7 @@ TABLES = [
     "systematicity_gap",
     "systematicity_gap_seeds",
     "systematicity_by_kind",
+    "blind_baselines",
     "parser_quality",
     "accounting",
 ]
@@ -92,6 +93,28 @@ def get_unfiltered_graphs():
         return ["results/graphs/annotated.parquet"]
     parts = get_parts(config["graphs"]["parts"])
     return [f"results/graphs/parsed/{part}.parquet" for part in parts]
+
+
+def get_foil_tables():
+    """Tables of words that foils depend on."""
+    return sorted(map(str, (RESOURCES / "foils").glob("*.csv")))
+
+
+def get_foil_parts(folder):
+    """Parts of the foils, or of their scores."""
+    return [f"{folder}/{part}.parquet" for part in get_parts(config["foils"]["parts"])]
+
+
+def get_foil_scores():
+    """Likelihoods of the foils, where a language model gives them."""
+    is_scored = config["foils"]["plausibility"] in ("masked", "causal")
+    return get_foil_parts("results/foils/scores") if is_scored else []
+
+
+def get_foil_choices():
+    """The choice among the foils; none in the paper's protocol, which makes no more than it needs."""
+    is_refined = config["foils"]["protocol"] == "refined"
+    return ["results/foils/choices.parquet"] if is_refined else []
 
 
 def get_retrieval_sets(family):

@@ -199,9 +199,23 @@ def get_source_files():
         path for corpus in config["corpora"]["use"] for path in get_corpus_paths(corpus)
     ]
     files += [path for model in USED_MODELS for path in get_model_weights(model)]
-    files += config["parser_review"]["labelled"]
+    files += config["parser_review"]["labelled"] + get_language_model_files("audit")
+    files += get_language_model_files("foils")
     made = ("results/icons/", f"{STORE}/")
     return [path for path in files if not path.startswith(made)]
+
+
+def get_language_model_files(block):
+    """Files of a block's language model; none where there is no such model, or the config names one of the hub."""
+    path = Path(config[block]["language_model"] or "")
+    if path.is_file():
+        return [str(path)]
+    is_folder = config[block]["language_model"] and path.is_dir()
+    return (
+        sorted(str(found) for found in path.iterdir() if found.is_file())
+        if is_folder
+        else []
+    )
 
 
 def get_weights(wildcards):

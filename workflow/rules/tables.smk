@@ -9,6 +9,7 @@ rule tabulate_systematicity:
         splits=expand(
             "results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]
         ),
+        blind="results/tables/blind_baselines.csv",
     output:
         table="results/tables/systematicity.csv",
         gap="results/tables/systematicity_gap.csv",

@@ -9,6 +9,7 @@ if __name__ == "__main__":
         sets_paths=list(snakemake.input.sets),
         scores_paths=list(snakemake.input.scores),
         splits_paths=list(snakemake.input.splits),
+        blind_path=snakemake.input.blind,
         table_path=snakemake.output.table,
         gap_path=snakemake.output.gap,
         gap_seeds_path=snakemake.output.gap_seeds,

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from crepebench.accounting import KEPT, READ
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Atom, Graph
+from crepebench.image_facts import ARTICLES, COPULAS, head_noun, normal_relation
 from crepebench.inflection import PREPOSITIONS
 from crepebench.lemmas import lemmatise
-from crepebench.retrieval_sets import ARTICLES, COPULAS, head_noun, normal_relation
 
 WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 JOINT = re.compile(r",|\band\b")

@@ -14,6 +14,7 @@ from crepebench.schema import IMAGES, RETRIEVAL_SETS, read_table
 
 SPLIT_COLOURS = {"SC": "#1b6ca8", "UC": "#d1732c", "UA": "#7a7a7a"}
 SPLIT_NAMES = {"SC": "seen compounds", "UC": "unseen compounds", "UA": "unseen atoms"}
+BLIND_COLOUR = "#b3123b"
 BAR_WIDTH = 0.26
 PANELS_PER_LINE = 3
 REASON_COLOURS = ("#d1732c", "#e3a857", "#8c6bb1", "#7a7a7a", "#c05a75", "#5b9aa0", "#b5a642", "#444444")
@@ -57,18 +58,19 @@ def plot_systematicity(table_path: str, plot_path: str) -> None:
     for ax in axes.flat:
         handles, labels = ax.get_legend_handles_labels()
         by_label |= dict(zip(labels, handles, strict=True))
+    n_legend_lines = 2 if n_columns == 1 and len(by_label) > 4 else 1
     figure.legend(
         by_label.values(),
         by_label.keys(),
         loc="lower center",
-        ncols=len(by_label),
+        ncols=-(-len(by_label) // n_legend_lines),
         frameon=False,
         fontsize=8,  # with the narrow spaces, four entries fit below one panel
         handlelength=1.2,
         columnspacing=1.0,
     )
     figure.suptitle("Retrieval of the true caption: seen against unseen compounds", fontsize=11)
-    figure.tight_layout(rect=(0, 0.3 / figure.get_figheight(), 1, 1))
+    figure.tight_layout(rect=(0, (0.12 + 0.18 * n_legend_lines) / figure.get_figheight(), 1, 1))
     _save(figure, plot_path)
 
 
@@ -89,6 +91,11 @@ def _draw_panel(ax, rows: list[dict]) -> None:
         random_line = next(float(row["random_recall_at_1"]) for row in rows if row["foil_type"] == foil_type)
         label = "random" if i == 0 else None
         ax.hlines(random_line, i - 0.45, i + 0.45, colors="black", linestyles="dotted", linewidth=1.2, label=label)
+    for i, split in enumerate(splits):
+        found = [row for row in rows if row["split"] == split]
+        x = np.array([foil_types.index(row["foil_type"]) for row in found]) + (i - (len(splits) - 1) / 2) * BAR_WIDTH
+        blind, label = [float(row["blind_recall_at_1"]) for row in found], None if i else "text alone"
+        ax.hlines(blind, x - BAR_WIDTH / 2, x + BAR_WIDTH / 2, colors=BLIND_COLOUR, linewidth=1.8, label=label)
     ax.set_xticks(range(len(foil_types)), foil_types)
     ax.set_ylim(0, 100)
     ax.spines[["top", "right"]].set_visible(False)

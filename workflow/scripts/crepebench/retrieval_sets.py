@@ -3,35 +3,16 @@
 import hashlib
 import json
 import logging
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.foils import CandidateFinder, Foil, FoilBuilder, ImageFacts, build_pool, read_word_tables
-from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT
-from crepebench.inflection import PREPOSITIONS
-from crepebench.lemmas import lemmatise
-from crepebench.prepositions import NORMAL_FORM_OF_WORDS
-from crepebench.schema import (
-    GRAPHS,
-    OBJECTS,
-    REGIONS,
-    RELATIONSHIPS,
-    RETRIEVAL_SETS,
-    iterate_rows,
-    read_table,
-    write_table,
-)
-from crepebench.wordnet import Lexicon, read_wordnet
+from crepebench.foils import FOIL_TYPES
+from crepebench.schema import FOIL_CANDIDATES, FOIL_CHOICES, RETRIEVAL_SETS, iterate_rows, write_table
 
 logger = logging.getLogger(__name__)
 
 FAMILY = "systematicity"
-FOIL_TYPES = ("atom", "comp", "combined")
-CAPTION_SOURCE = "visual_genome"
-ARTICLES = ("a", "an", "the")
-COPULAS = ("is", "are", "was", "were", "be")
 
 
 def set_id(family: str, image_id: int, box: tuple[int, int, int, int], caption: str) -> str:
@@ -48,150 +29,47 @@ def _hash(*parts) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def head_noun(name: str) -> str:
-    """Returns the normal form of an object's name, as the parser would: lemma of the last word before a preposition."""
-    words = name.split()
-    end = next((i for i, word in enumerate(words) if i and word in PREPOSITIONS), len(words))
-    return lemmatise(words[end - 1], "NOUN")
-
-
-def normal_relation(predicate: str) -> str:
-    """Returns the normal form of a predicate, as the parser would give it: no copula or article, verbs as lemmas."""
-    words = predicate.lower().split()
-    while len(words) > 1 and words[0] in COPULAS:
-        words = words[1:]
-    while len(words) > 1 and words[-1] in ARTICLES:
-        words = words[:-1]
-    for start in range(len(words)):
-        if tuple(words[start:]) in NORMAL_FORM_OF_WORDS:
-            words[start:] = [NORMAL_FORM_OF_WORDS[tuple(words[start:])]]
-            break
-    if words and " " not in words[0] and words[0] not in PREPOSITIONS:
-        words[0] = lemmatise(words[0], "VERB")
-    return " ".join(words)
-
-
-def collect_facts(
-    objects: Iterable[dict], relationships: Iterable[dict], graphs: Iterable[dict]
-) -> dict[int, ImageFacts]:
-    """Collects what is true in each image.
+def retrieval_set_row(row: dict, chosen: Sequence[int] | None) -> dict:
+    """Returns the row of table RETRIEVAL_SETS.
 
     Args:
-        objects: rows of table OBJECTS.
-        relationships: rows of table RELATIONSHIPS.
-        graphs: rows of table GRAPHS; those of regions that only the graph filter drops are included.
-
-    Returns:
-        Facts by image_id.
+        row: row of table FOIL_CANDIDATES.
+        chosen: which of its foils to take; all where None.
     """
-    facts: dict[int, ImageFacts] = defaultdict(ImageFacts)
-    for row in objects:
-        image = facts[row["image_id"]]
-        for name in {*row["names"], *map(head_noun, row["names"])}:
-            image.kinds.add(name)
-            image.attributes[name].update(row["attributes"])
-            for attribute in row["attributes"]:
-                image.attributes[name].update(attribute.split())  # "black and white" is black, and white
-            image.synsets[name] += row["synsets"]
-    for row in relationships:
-        ends = head_noun(row["subject_name"]), head_noun(row["object_name"])
-        facts[row["image_id"]].triples.add((ends[0], normal_relation(row["predicate"]), ends[1]))
-    for row in graphs:
-        image = facts[row["image_id"]]
-        image.kinds.update(atom["text"] for atom in row["atoms"] if atom["kind"] == OBJECT)
-        for compound in row["compounds"]:
-            if compound["kind"] == ATTRIBUTE_OBJECT:
-                image.attributes[compound["object"]].add(compound["attribute"])
-            else:
-                image.triples.add((compound["subject"], compound["relation"], compound["object"]))
-    return facts
+    identity = set_id(FAMILY, row["image_id"], (row["x"], row["y"], row["width"], row["height"]), row["caption"])
+    foils = row["foils"] if chosen is None else [row["foils"][i] for i in chosen]
+    copied = {name: row[name] for name in RETRIEVAL_SETS.names if name in row}
+    return {
+        **copied,
+        "set_id": identity,
+        "foils": [{"foil_id": foil_id(identity, foil["text"]), **foil} for foil in foils],
+    }
 
 
-def retrieval_set_rows(region: dict, n_atoms: int, protocol: str, foils: dict[str, list[Foil]]) -> Iterator[dict]:
-    """Yields the rows of one region, one per foil_type."""
-    box = region["x"], region["y"], region["width"], region["height"]
-    identity = set_id(FAMILY, region["image_id"], box, region["caption"])
-    for foil_type in FOIL_TYPES:
-        yield {
-            "set_id": identity,
-            "protocol": protocol,
-            "foil_type": foil_type,
-            "image_id": region["image_id"],
-            "region_id": region["region_id"],
-            **dict(zip(("x", "y", "width", "height"), box, strict=True)),
-            "complexity": n_atoms,
-            "caption": region["caption"],
-            "caption_source": CAPTION_SOURCE,
-            "foils": [{"foil_id": foil_id(identity, foil.text), **asdict(foil)} for foil in foils[foil_type]],
-        }
-
-
-def build_retrieval_sets(
-    regions_path: str,
-    graphs_path: str,
-    unfiltered_paths: list[str],
-    objects_path: str,
-    relationships_path: str,
-    attributes_table_path: str,
-    relations_table_path: str,
-    wordnet_path: str,
-    sets_path: str,
-    accounting_path: str,
-    part: int,
-    n_parts: int,
-    cfg: str,
-) -> None:
-    """Builds the systematicity sets of every `n_parts`-th image, from `part` on.
+def build_retrieval_sets(candidates_path: str, choices_paths: list[str], sets_path: str, accounting_path: str) -> None:
+    """Writes the sets of one part, and counts for each foil_type how many regions give one.
 
     Args:
-        regions_path: table REGIONS.
-        graphs_path: table GRAPHS of the kept regions.
-        unfiltered_paths: tables GRAPHS of all kept regions, for the pool of words and the facts of the images.
-        objects_path: table OBJECTS.
-        relationships_path: table RELATIONSHIPS.
-        attributes_table_path: resources/foils/attributes.csv.
-        relations_table_path: resources/foils/relations.csv.
-        wordnet_path: folder written by `crepebench.wordnet.write_wordnet`.
+        candidates_path: table FOIL_CANDIDATES.
+        choices_paths: table FOIL_CHOICES; none where all candidates are taken.
         sets_path: table RETRIEVAL_SETS to write.
         accounting_path: counts to write.
-        part: index of the part, from 0.
-        n_parts: number of parts.
-        cfg: config block `foils` as JSON: protocol, seed, min_pool_count.
     """
-    config = json.loads(cfg)
-    all_image_ids = set(read_table(graphs_path, GRAPHS, ["image_id"])["image_id"].to_pylist())
-    image_ids = set(sorted(all_image_ids)[part::n_parts])
-    unfiltered_atoms = (
-        row["atoms"] for path in unfiltered_paths for row in iterate_rows(path, GRAPHS, columns=["atoms"])
-    )
-    pool = build_pool(unfiltered_atoms, config["min_pool_count"])
-    facts = collect_facts(
-        iterate_rows(objects_path, OBJECTS, image_ids=image_ids),
-        iterate_rows(relationships_path, RELATIONSHIPS, image_ids=image_ids),
-        (row for path in unfiltered_paths for row in iterate_rows(path, GRAPHS, image_ids=image_ids)),
-    )
-    tables = read_word_tables(attributes_table_path, relations_table_path)
-    finder = CandidateFinder(Lexicon(read_wordnet(wordnet_path)), tables, pool)
-    builder = FoilBuilder(finder, pool, config["seed"])
-    regions = {row["region_id"]: row for row in iterate_rows(regions_path, REGIONS, image_ids=image_ids)}
-    counts: Counter = Counter({READ: 0, KEPT: 0})
-    seen: set[tuple] = set()
+    choices = {
+        (row["region_id"], row["foil_type"]): row for path in choices_paths for row in iterate_rows(path, FOIL_CHOICES)
+    }
+    counts = {foil_type: Counter({READ: 0, KEPT: 0}) for foil_type in FOIL_TYPES}
 
     def rows() -> Iterator[dict]:
-        for graph in iterate_rows(graphs_path, GRAPHS, image_ids=image_ids):
-            region = regions[graph["region_id"]]
-            foils, reason = builder.build(
-                graph["region_id"], region["caption"], graph["atoms"], facts[graph["image_id"]]
-            )
-            place = graph["image_id"], region["x"], region["y"], region["width"], region["height"], region["caption"]
-            if not reason and place in seen:
-                reason = "repeated_set"  # the same crop and caption would be the same query twice
-            seen.add(place)
-            counts[READ] += 1
-            counts[reason or KEPT] += 1
+        for row in iterate_rows(candidates_path, FOIL_CANDIDATES):
+            choice = choices.get((row["region_id"], row["foil_type"]), {"reason": "", "chosen": None})
+            reason = row["reason"] or choice["reason"]
+            counts[row["foil_type"]].update([READ, reason or KEPT])
             if not reason:
-                yield from retrieval_set_rows(region, graph["n_atoms"], config["protocol"], foils)
+                yield retrieval_set_row(row, choice["chosen"])
 
     write_table(sets_path, RETRIEVAL_SETS, rows())
-    logger.info("%d of %d regions have the full number of foils", counts[KEPT], counts[READ])
-    write_accounting(accounting_path, "retrieval_sets/systematicity", {"region": counts})
+    for foil_type, found in counts.items():
+        logger.info("%s: %d of %d regions give a set", foil_type, found[KEPT], found[READ])
+    units = {f"region_{foil_type}": found for foil_type, found in counts.items()}
+    write_accounting(accounting_path, f"retrieval_sets/{FAMILY}", units)

@@ -174,33 +174,55 @@ SPLITS = pa.schema(
     ],
     metadata=made_by("build_splits", version=2),
 )
-FOIL = pa.struct(
+FOIL_FIELDS = [
+    ("text", pa.string()),
+    ("kind", pa.string()),  # kind of the atom or compounds that were changed
+    ("original", pa.string()),
+    ("replacement", pa.string()),
+    ("source", pa.string()),  # where the replacement comes from
+]
+FOIL = pa.struct([("foil_id", pa.string()), *FOIL_FIELDS])
+SET_FIELDS = [
+    ("protocol", pa.string()),
+    ("foil_type", pa.string()),
+    ("image_id", pa.int64()),
+    ("region_id", pa.int64()),
+    ("x", pa.int64()),
+    ("y", pa.int64()),
+    ("width", pa.int64()),
+    ("height", pa.int64()),
+    ("complexity", pa.int64()),
+    ("caption", pa.string()),
+    ("caption_source", pa.string()),
+]
+FOIL_CANDIDATES = pa.schema(
     [
-        ("foil_id", pa.string()),
-        ("text", pa.string()),
-        ("kind", pa.string()),  # kind of the atom or compound that was changed
-        ("original", pa.string()),
-        ("replacement", pa.string()),
-        ("source", pa.string()),  # where the replacement comes from
-    ]
+        *SET_FIELDS,
+        ("foils", pa.list_(pa.struct(FOIL_FIELDS))),
+        ("reason", pa.string()),  # why the region gives no set of this foil_type, "" where it may
+    ],
+    metadata=made_by("build_foils"),
+)
+FOIL_SCORES = pa.schema(
+    [
+        ("region_id", pa.int64()),
+        ("foil_type", pa.string()),
+        ("scores", pa.list_(pa.float64())),  # likelihood of the truth, then of each candidate
+    ],
+    metadata=made_by("score_foils"),
+)
+FOIL_CHOICES = pa.schema(
+    [
+        ("region_id", pa.int64()),
+        ("foil_type", pa.string()),
+        ("chosen", pa.list_(pa.int64())),  # places of the chosen foils among the candidates
+        ("reason", pa.string()),  # why none are chosen, "" where they are
+    ],
+    metadata=made_by("filter_foils"),
 )
 RETRIEVAL_SETS = pa.schema(
-    [
-        ("set_id", pa.string()),
-        ("protocol", pa.string()),
-        ("foil_type", pa.string()),
-        ("image_id", pa.int64()),
-        ("region_id", pa.int64()),
-        ("x", pa.int64()),
-        ("y", pa.int64()),
-        ("width", pa.int64()),
-        ("height", pa.int64()),
-        ("complexity", pa.int64()),
-        ("caption", pa.string()),
-        ("caption_source", pa.string()),
-        ("foils", pa.list_(FOIL)),
-    ],
-    metadata=made_by("build_retrieval_sets"),
+    [("set_id", pa.string()), *SET_FIELDS, ("foils", pa.list_(FOIL))],
+    metadata=made_by("build_retrieval_sets", version=2),
 )
 FEATURE_INDEX = pa.schema(
     [

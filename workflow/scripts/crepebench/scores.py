@@ -38,7 +38,11 @@ def truth_wins(scores: np.ndarray) -> np.ndarray:
     Returns:
         (n_sets, n_candidates - 1).
     """
-    truth, foils = scores[:, :1], scores[:, 1:]
+    return pair_wins(scores[:, :1], scores[:, 1:])
+
+
+def pair_wins(truth: np.ndarray, foils: np.ndarray) -> np.ndarray:
+    """Returns 1 where the truth scores above the foil, 0.5 for a tie, 0 where it loses; shapes are broadcast."""
     return (truth > foils) + 0.5 * (truth == foils)
 
 

@@ -138,6 +138,18 @@ def features_settings(config: Mapping, model: str) -> dict:
     return {**config["features"], "store": config["stores"]["features"], "model": encoding}
 
 
+def foils_settings(config: Mapping) -> dict:
+    """Returns what truths and foils depend on."""
+    keys = ("protocol", "seed", "candidates")
+    return {**{key: config["foils"][key] for key in keys}, "max_queries": config["systematicity"]["max_queries"]}
+
+
+def plausibility_settings(config: Mapping) -> dict:
+    """Returns what the likelihoods of foils depend on."""
+    chosen = {key: config["foils"][key] for key in ("plausibility", "language_model")}
+    return {**chosen, "store": config["stores"]["language_model"]}
+
+
 def tables_settings(config: Mapping) -> dict:
     """Returns what the tables depend on."""
     models = read_models(config)
@@ -146,6 +158,12 @@ def tables_settings(config: Mapping) -> dict:
         "corpora": config["corpora"]["use"],
         "models": [(name, models[name]) for name in used_models(config)],
     }
+
+
+def audit_settings(config: Mapping) -> dict:
+    """Returns what the table of blind scorers depends on."""
+    evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
+    return {"audit": config["audit"], "evaluation": evaluation, "corpora": config["corpora"]["use"]}
 
 
 def parser_quality_settings(config: Mapping) -> dict:
@@ -181,6 +199,9 @@ def check_names(config: Mapping) -> None:
     waves = config["vocabularies"]["waves"]
     if waves != sorted(waves) or waves[-1] != 1:
         raise ValueError(f"config: vocabularies.waves {waves} does not ascend to 1")
+    foils = config["foils"]
+    if foils["plausibility"] in ("masked", "causal") and not foils["language_model"]:
+        raise ValueError(f"config: foils.plausibility {foils['plausibility']!r} needs a foils.language_model")
     if config["regions"]["min_aspect"] > config["regions"]["max_aspect"]:
         raise ValueError("config: regions.min_aspect is greater than regions.max_aspect")
 

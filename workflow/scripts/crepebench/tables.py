@@ -17,7 +17,8 @@ import numpy as np
 from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
 from crepebench.accounting import KEPT, READ, check_counts, read_accounting
 from crepebench.files import atomic_path
-from crepebench.retrieval_sets import FOIL_TYPES
+from crepebench.foils import FOIL_TYPES
+from crepebench.retrieval_sets import FAMILY
 from crepebench.schema import RETRIEVAL_SETS, SCORES, SPLITS, read_table
 from crepebench.splits import ALL_SPLITS, SC, UC, UNDECIDED
 
@@ -36,6 +37,7 @@ SYSTEMATICITY_COLUMNS = (
     "recall_at_1_low",
     "recall_at_1_high",
     "random_recall_at_1",
+    "blind_recall_at_1",
     "marks",
     "corpus_id",
 )
@@ -54,6 +56,8 @@ BY_KIND_COLUMNS = (
     "pairwise_accuracy_high",
     "corpus_id",
 )
+STRONGEST = "strongest"
+"""Name, in blind_baselines.csv, of the blind scorer that was chosen on other images."""
 CHUNK = 100
 """Bootstrap resamples drawn at once; bounds the memory."""
 LOW, HIGH = 2.5, 97.5
@@ -227,6 +231,8 @@ def marks_of(row: dict, definition: dict, corpus: str, has_undecided: bool) -> s
         marks.append("undecided_left_out")
     if row["recall_at_1_low"] <= row["random_recall_at_1"]:
         marks.append("not_above_random")
+    if row["recall_at_1_low"] <= row["blind_recall_at_1"]:
+        marks.append("not_above_blind")
     return " ".join(marks)
 
 
@@ -234,6 +240,7 @@ def tabulate_systematicity(
     sets_paths: list[str],
     scores_paths: list[str],
     splits_paths: list[str],
+    blind_path: str,
     table_path: str,
     gap_path: str,
     gap_seeds_path: str,
@@ -246,6 +253,7 @@ def tabulate_systematicity(
         sets_paths: tables RETRIEVAL_SETS.
         scores_paths: table SCORES of each model, in the order of `models`.
         splits_paths: table SPLITS of each corpus, in the order of `corpora`.
+        blind_path: blind_baselines.csv.
         table_path: systematicity.csv.
         gap_path: systematicity_gap.csv.
         gap_seeds_path: systematicity_gap_seeds.csv.
@@ -256,11 +264,12 @@ def tabulate_systematicity(
     config, corpora, models = (json.loads(cfg)[block] for block in ("evaluation", "corpora", "models"))
     tables: dict[str, list[dict]] = {"main": [], "gap": [], "kind": []}
     queries = [Queries(sets_paths, path) for path in scores_paths]
+    blind = read_blind_recalls(blind_path)
     for corpus, path in zip(corpora, splits_paths, strict=True):
         splits = CorpusSplits(corpus, read_corpus_id_of_splits(path), read_splits(path))
         for (model, definition), found in zip(models, queries, strict=True):
             if corpus in definition["training_data"] or config["cross_corpus"]:
-                _add_cells(tables, found, splits, model, definition, config)
+                _add_cells(tables, found, splits, blind, model, definition, config)
     write_csv(table_path, SYSTEMATICITY_COLUMNS, tables["main"])
     write_csv(gap_path, GAP_COLUMNS, tables["gap"])
     base_of = {name: definition["base"] for name, definition in models}
@@ -286,7 +295,17 @@ def read_corpus_id_of_splits(path: str) -> str:
     return " ".join(sorted(set(read_table(path, SPLITS, ["corpus_id"])["corpus_id"].to_pylist())))
 
 
-def _add_cells(tables, queries: Queries, splits_of: CorpusSplits, model: str, definition: dict, config: dict) -> None:
+def read_blind_recalls(path: str) -> dict[tuple[str, str, str, str], float]:
+    """Reads R@1 of the strongest blind scorer by protocol, corpus, foil_type and split."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["family"] == FAMILY and row["scorer"] == STRONGEST]
+    names = ("protocol", "corpus", "foil_type", "split")
+    return {tuple(row[name] for name in names): float(row["recall_at_1"]) for row in rows}
+
+
+def _add_cells(
+    tables, queries: Queries, splits_of: CorpusSplits, blind: dict, model: str, definition: dict, config: dict
+) -> None:
     """Adds the rows of one corpus and model to the three tables."""
     n_resamples, splits = config["n_resamples"], defaultdict(dict)
     corpus, corpus_id, split_of = splits_of
@@ -295,6 +314,7 @@ def _add_cells(tables, queries: Queries, splits_of: CorpusSplits, model: str, de
         key = dict(zip(KEY_COLUMNS, (protocol, corpus, model, foil_type), strict=True))
         cell = (*key.values(), split)
         measures = systematicity_row(rows, n_resamples, cell_seed(config["seed"], *cell))
+        measures["blind_recall_at_1"] = blind[protocol, corpus, foil_type, split]
         marks = marks_of(measures, definition, corpus, has_undecided)
         tables["main"].append({**key, "split": split, **measures, "marks": marks, **of_corpus})
         by_kind = by_kind_rows(rows, n_resamples, config["seed"], cell)

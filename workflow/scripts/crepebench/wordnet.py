@@ -28,7 +28,27 @@ DOWN = 2
 """Levels up and down of a cousin. Source: 92.6% of the released productivity foils outside prepositions
 lie within two up and two down of a noun sense (measured on the released files)."""
 
+LEVELS_OF_PARTS = 3
+"""A person has a body, that a hand, and that a finger."""
 PHYSICAL_ENTITY = "physical_entity.n.01"
+VISIBLE = {
+    "n": frozenset(
+        f"noun.{name}"
+        for name in "animal artifact body food location object person phenomenon plant substance Tops".split()
+    ),
+    "v": frozenset(f"verb.{name}" for name in "body consumption contact motion perception stative".split()),
+}
+"""Lexicographer files of what a picture can show, by part of speech."""
+# ASSUME: below these synsets anything may lie, so they make no cousins: a curtain and a brick are both artifacts
+TOO_GENERAL = frozenset(
+    (
+        "entity.n.01 physical_entity.n.01 object.n.01 whole.n.02 artifact.n.01 instrumentality.n.03 matter.n.03 "
+        "substance.n.01 substance.n.07 abstraction.n.06 thing.n.12 causal_agent.n.01 living_thing.n.01 organism.n.01 "
+        "commodity.n.01 location.n.01 region.n.01 region.n.03 part.n.02 part.n.03 unit.n.05 covering.n.02 "
+        "solid.n.01 body_part.n.01 area.n.05 equipment.n.01 "
+        "change.v.01 change.v.02 move.v.02 move.v.03 travel.v.01 act.v.01 be.v.01 have.v.01 make.v.03 touch.v.01"
+    ).split()
+)
 
 DATABASE_FILES = tuple(f"{kind}.{pos}" for kind in ("data", "index") for pos in ("noun", "verb", "adj", "adv")) + tuple(
     f"{pos}.exc" for pos in ("noun", "verb", "adj", "adv")
@@ -234,7 +254,8 @@ class Lexicon:
         self.synsets = lru_cache(maxsize=None)(self._synsets)
         self.relatives = lru_cache(maxsize=None)(self._relatives)
         self.synonyms = lru_cache(maxsize=None)(self._synonyms)
-        self.cousins = lru_cache(maxsize=None)(self._cousins)
+        self.cousin_senses = lru_cache(maxsize=None)(self._cousin_senses)
+        self.parts = lru_cache(maxsize=None)(self._parts)
         self.antonyms = lru_cache(maxsize=None)(self._antonyms)
 
     def _synset(self, name: str):
@@ -256,6 +277,12 @@ class Lexicon:
     def is_physical(self, synset) -> bool:
         """Says whether a noun synset names something that can be seen: a physical entity."""
         return any(above.name() == PHYSICAL_ENTITY for above in synset.closure(_hypernyms))
+
+    def is_visible(self, synset) -> bool:
+        """Says whether a picture can show what a noun's or verb's synset names; never single persons and places."""
+        if synset.lexname() not in VISIBLE[synset.pos()] or synset.instance_hypernyms():
+            return False
+        return synset.pos() == "v" or self.is_physical(synset)
 
     def _synsets(self, word: str, pos: str) -> tuple:
         """Returns the synsets of `word`: as it stands, joined, or of its head noun (last word)."""
@@ -280,22 +307,37 @@ class Lexicon:
         """Returns every word that shares a synset with `word`, itself included."""
         return frozenset({word}.union(*(_words(synset) for synset in self.synsets(word, pos))))
 
-    def _cousins(self, synset) -> frozenset[str]:
+    def cousins(self, synset) -> frozenset[str]:
         """Returns the words of all cousins of `synset`, less the words of synsets above and below it."""
-        kin = {synset, *synset.closure(_hypernyms), *synset.closure(_hyponyms)}
-        ancestors = _levels({synset}, _hypernyms, UP)
-        found = _levels(ancestors, _hyponyms, DOWN) - kin
-        words_of_kin = set().union(*map(_words, kin))
-        return frozenset(set().union(*map(_words, found)) - words_of_kin)
+        return frozenset(self.cousin_senses(synset))
 
-    def _antonyms(self, word: str, pos: str) -> tuple[str, ...]:
-        """Returns the direct lemma antonyms of every sense of `word`, never of its synonyms."""
-        found = []
-        for synset in self.synsets(word, pos):
-            for lemma in synset.lemmas():
-                if lemma.name().lower().replace("_", " ") == word:
-                    found += [antonym.name().lower().replace("_", " ") for antonym in lemma.antonyms()]
-        return tuple(sorted(set(found) - {word}))
+    def _cousin_senses(self, synset, up: int = UP, down: int = DOWN) -> dict[str, frozenset]:
+        """Returns the cousins of `synset` by their words, less the words of synsets above and below it."""
+        kin = {synset, *synset.closure(_hypernyms), *synset.closure(_hyponyms)}
+        ancestors = {other for other in _levels({synset}, _hypernyms, up) if other.name() not in TOO_GENERAL}
+        words_of_kin = set().union(*map(_words, kin))
+        senses: dict[str, set] = {}
+        for other in _levels(ancestors, _hyponyms, down) - kin:
+            for word in _words(other) - words_of_kin:
+                senses.setdefault(word, set()).add(other)
+        return {word: frozenset(found) for word, found in senses.items()}
+
+    def _parts(self, synset) -> frozenset[str]:
+        """Returns the words of the parts of what a noun synset names, and of the parts of these."""
+        wholes = [synset, *synset.closure(_hypernyms)]
+        parts = _levels(set(wholes), lambda whole: whole.part_meronyms(), LEVELS_OF_PARTS)
+        return frozenset().union(*map(_words, parts))
+
+    def _antonyms(self, word: str, synset) -> tuple[str, ...]:
+        """Returns the direct lemma antonyms of `word` in the sense of a synset, never of its synonyms."""
+        lemmas = [lemma for lemma in synset.lemmas() if _spoken(lemma.name()) == word]
+        found = {_spoken(antonym.name()) for lemma in lemmas for antonym in lemma.antonyms()}
+        return tuple(sorted(found - {word}))
+
+
+def _spoken(name: str) -> str:
+    """Returns a lemma's name with spaces, in lower case."""
+    return name.lower().replace("_", " ")
 
 
 def _levels(synsets: set, step, n_levels: int) -> set:
@@ -317,4 +359,4 @@ def _hyponyms(synset) -> list:
 
 def _words(synset) -> set[str]:
     """Returns the words of a synset, with spaces, in lower case."""
-    return {name.lower().replace("_", " ") for name in synset.lemma_names()}
+    return set(map(_spoken, synset.lemma_names()))

@@ -1,0 +1,132 @@
+"""Write for each region and foil_type the truth and the foils to choose from."""
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from crepebench.foils import FOIL_TYPES, Draft, FoilBuilder
+from crepebench.image_facts import collect_facts
+from crepebench.refined_foils import RefinedFoilBuilder
+from crepebench.replacements import CandidateFinder
+from crepebench.schema import (
+    FOIL_CANDIDATES,
+    GRAPHS,
+    OBJECTS,
+    REGION_DESCRIPTIONS,
+    REGIONS,
+    RELATIONSHIPS,
+    iterate_rows,
+    read_table,
+    write_table,
+)
+from crepebench.word_pool import read_word_pool
+from crepebench.word_tables import read_word_tables
+from crepebench.wordnet import Lexicon, read_wordnet
+
+logger = logging.getLogger(__name__)
+
+PAPER, REFINED = "paper", "refined"
+REPEATED = Draft(reason="repeated_set")
+NOT_DRAWN = dict.fromkeys(FOIL_TYPES, Draft(reason="max_queries"))
+
+
+def draw_regions(region_ids: Sequence[int], most: int | None, seed: int) -> set[int]:
+    """Draws the regions that may give sets: those with the lowest hashes, so that few are among many.
+
+    Args:
+        region_ids: all regions.
+        most: how many; all where None.
+        seed: seed of the draw.
+    """
+    order = sorted(region_ids, key=lambda region_id: hashlib.sha256(f"{seed} {region_id}".encode()).digest())
+    return set(order[:most])
+
+
+def make_builder(config: dict, pool_path: str, tables_paths: list[str], wordnet_path: str) -> FoilBuilder:
+    """Returns what builds the foils of a protocol."""
+    pool, tables = read_word_pool(pool_path), read_word_tables(tables_paths)
+    finder = CandidateFinder(Lexicon(read_wordnet(wordnet_path)), tables, pool)
+    if config["protocol"] == PAPER:
+        return FoilBuilder(finder, pool, config["seed"])
+    return RefinedFoilBuilder(finder, pool, config["seed"], tables.mass_nouns, config["candidates"])
+
+
+def candidate_row(region: dict, protocol: str, foil_type: str, draft: Draft) -> dict:
+    """Returns a row of table FOIL_CANDIDATES."""
+    return {
+        **{name: region[name] for name in ("image_id", "region_id", "x", "y", "width", "height")},
+        "protocol": protocol,
+        "foil_type": foil_type,
+        "complexity": draft.complexity,
+        "caption": draft.caption,
+        "caption_source": draft.caption_source,
+        "foils": [asdict(foil) for foil in draft.foils],
+        "reason": draft.reason,
+    }
+
+
+def build_foils(
+    regions_path: str,
+    graphs_path: str,
+    unfiltered_paths: list[str],
+    objects_path: str,
+    relationships_path: str,
+    descriptions_path: str,
+    pool_path: str,
+    tables_paths: list[str],
+    wordnet_path: str,
+    candidates_path: str,
+    part: str,
+    cfg: str,
+) -> None:
+    """Writes the candidates of the images of one part.
+
+    Args:
+        regions_path: table REGIONS.
+        graphs_path: table GRAPHS of the kept regions.
+        unfiltered_paths: tables GRAPHS of all kept regions, for the facts of the images.
+        objects_path: table OBJECTS.
+        relationships_path: table RELATIONSHIPS.
+        descriptions_path: table REGION_DESCRIPTIONS, for the facts of the images.
+        pool_path: what `crepebench.word_pool.build_word_pool` wrote.
+        tables_paths: tables of resources/foils.
+        wordnet_path: folder written by `crepebench.wordnet.write_wordnet`.
+        candidates_path: table FOIL_CANDIDATES to write.
+        part: "part-00000-of-00002": which images, and how many parts there are.
+        cfg: config block `foils` as JSON: protocol, seed, candidates, and `max_queries`.
+    """
+    config = json.loads(cfg)
+    ids = read_table(graphs_path, GRAPHS, ["image_id", "region_id"])
+    place, n_parts = map(int, re.findall("[0-9]+", part))
+    image_ids = set(sorted(set(ids["image_id"].to_pylist()))[place::n_parts])
+    drawn = draw_regions(ids["region_id"].to_pylist(), config["max_queries"], config["seed"])
+    facts = collect_facts(
+        iterate_rows(objects_path, OBJECTS, image_ids=image_ids),
+        iterate_rows(relationships_path, RELATIONSHIPS, image_ids=image_ids),
+        (row for path in unfiltered_paths for row in iterate_rows(path, GRAPHS, image_ids=image_ids)),
+        iterate_rows(descriptions_path, REGION_DESCRIPTIONS, ["image_id", "phrase"], image_ids),
+    )
+    builder = make_builder(config, pool_path, tables_paths, wordnet_path)
+    regions = {row["region_id"]: row for row in iterate_rows(regions_path, REGIONS, image_ids=image_ids)}
+    seen: set[tuple] = set()
+
+    def rows() -> Iterator[dict]:
+        for graph in iterate_rows(graphs_path, GRAPHS, image_ids=image_ids):
+            region, image_id = regions[graph["region_id"]], graph["image_id"]
+            drafts = NOT_DRAWN
+            if graph["region_id"] in drawn:
+                drafts = builder.drafts(graph["region_id"], region["caption"], graph["atoms"], facts[image_id])
+            box = (region["x"], region["y"], region["width"], region["height"])
+            for foil_type in FOIL_TYPES:
+                draft = drafts[foil_type]
+                place = (foil_type, image_id, *box, draft.caption)
+                if not draft.reason and place in seen:
+                    draft = REPEATED  # the same crop and caption would be the same query twice
+                seen.add(place)
+                yield candidate_row(region, config["protocol"], foil_type, draft)
+
+    n_rows = write_table(candidates_path, FOIL_CANDIDATES, rows())
+    logger.info("%d rows", n_rows)
