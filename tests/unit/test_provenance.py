@@ -336,7 +336,7 @@ def digests(scripts):
         ),
         (
             "schema.py",
-            ('("foils", pa.list_(FOIL)),', '("foils", pa.list_(FOIL)), ("note", pa.string()),'),
+            ('*SET_FIELDS, ("foils", pa.list_(FOIL))', '*SET_FIELDS, ("note", pa.string()), ("foils", pa.list_(FOIL))'),
             {
                 *("build_retrieval_sets", "extract_features", "score_retrieval_sets", "plot_contact_sheet"),
                 *("tabulate_icons_control", "tabulate_systematicity", "tabulate_thinned_gap"),
@@ -351,22 +351,22 @@ def digests(scripts):
             ),
             {
                 *("build_region_graphs", "build_retrieval_sets", "build_splits", "build_visual_genome"),
-                "parse_candidates",
+                *("build_foils", "filter_foils", "parse_candidates", "score_foils"),
                 *("extract_features", "filter_graphs", "filter_regions", "parse_corpus", "parse_regions"),
                 "score_retrieval_sets",
             },
         ),
-        ("foils.py", ("class FoilBuilder:\n", "class FoilBuilder:\n    note = 1\n"), {"build_retrieval_sets"}),
+        ("foils.py", ("class FoilBuilder:\n", "class FoilBuilder:\n    note = 1\n"), {"build_foils"}),
         (
             "image_facts.py",
             ('ARTICLES = ("a", ', 'ARTICLES = ("a", "some", '),
-            {"build_region_graphs", "build_retrieval_sets"},
+            {"build_foils", "build_region_graphs", "build_word_pool"},
         ),
         (
-            "retrieval_sets.py",
+            "foils.py",
             ('FOIL_TYPES = ("atom", ', 'FOIL_TYPES = ("atom", "swap", '),
             {
-                *("build_retrieval_sets", "tabulate_blind_baselines", "tabulate_icons_control"),
+                *("build_foils", "build_retrieval_sets", "tabulate_blind_baselines", "tabulate_icons_control"),
                 *("tabulate_systematicity", "tabulate_thinned_gap"),
             },
         ),

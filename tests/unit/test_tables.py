@@ -163,12 +163,13 @@ def test_pairwise_accuracy_equals_a_naive_one():
 )
 def test_marks_say_what_to_beware_of(low, corpus, seen_images, marks):
     row = {"recall_at_1_low": low, "random_recall_at_1": 20.0, "blind_recall_at_1": 25.0}
-    assert marks_of(row, {"training_data": ["cc12m"], "seen_images": seen_images}, corpus, False) == marks
+    assert marks_of(row, {"training_data": ["cc12m"], "seen_images": seen_images}, corpus, False, False) == marks
 
 
 def test_splits_from_a_sample_are_marked():
     row = {"recall_at_1_low": 30.0, "random_recall_at_1": 20.0, "blind_recall_at_1": 25.0}
-    assert marks_of(row, {"training_data": ["cc12m"], "seen_images": []}, "cc12m", True) == "undecided_left_out"
+    assert marks_of(row, {"training_data": ["cc12m"], "seen_images": []}, "cc12m", True, False) == "undecided_left_out"
+    assert marks_of(row, {"training_data": ["cc12m"], "seen_images": []}, "cc12m", False, True) == "matched"
 
 
 def test_seed_of_a_cell_depends_on_its_names_and_their_borders():
@@ -258,7 +259,7 @@ class Run:
 
     def tabulate(self, cross_corpus=False, out=""):
         names = [f"{out}{name}.csv" for name in ("main", "gap", "seeds", "kind")]
-        evaluation = {"n_resamples": 100, "seed": 1, "cross_corpus": cross_corpus}
+        evaluation = {"n_resamples": 100, "seed": 1, "cross_corpus": cross_corpus, "matched": False}
         tabulate_systematicity(
             [self.path("sets-0.parquet"), self.path("sets-1.parquet")],
             [self.path(f"{model}.parquet") for model, _ in self.models],

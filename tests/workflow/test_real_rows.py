@@ -56,26 +56,31 @@ def test_every_real_row_is_accounted_for(real_run):
         )
     )
     assert (regions["region", "read"], regions["region", "kept"]) == (1278, 193)
-    assert (graphs["region", "read"], graphs["region", "kept"]) == (193, 142)
+    assert (graphs["region", "read"], graphs["region", "kept"]) == (193, 143)
     assert sets == {
-        ("region", "read"): 142,
-        ("region", "atom_foils"): 71,
-        ("region", "comp_foils"): 45,
-        ("region", "kept"): 26,
+        ("region_atom", "read"): 143,
+        ("region_atom", "atom_foils"): 101,
+        ("region_atom", "refinement"): 12,
+        ("region_atom", "kept"): 30,
+        **{
+            (unit, reason): count
+            for unit in ("region_comp", "region_combined")
+            for reason, count in (("read", 143), ("one_compound", 135), ("comp_foils", 4), ("kept", 4))
+        },
     }
 
 
 def test_real_regions_are_split_by_the_mini_vocabularies(real_run):
     for corpus in ("cc12m", "yfcc15m", "laion400m"):
         splits = pl.read_parquet(real_run[0] / "results" / "splits" / f"mini_{corpus}.parquet")
-        assert splits.height == 142
+        assert splits.height == 143
         assert set(splits["split"]) <= {"SC", "UC", "UA"}
         assert splits.filter((pl.col("split") != "SC") & (pl.col("decided_by") == "")).height == 0
 
 
 def test_real_captions_and_foils_are_clean(real_run):
     sets = pl.read_parquet(real_run[0] / f"{SETS}.parquet")
-    assert sets.height == 3 * 26
+    assert sets.height == 30 + 4 + 4
     for row in sets.iter_rows(named=True):
         texts = [row["caption"], *(foil["text"] for foil in row["foils"])]
         assert len(set(texts)) == len(texts)
@@ -109,7 +114,7 @@ def test_the_feature_stage_says_which_images_are_missing_and_where_it_looked(rea
     done = run_snakemake(folder, index, "--cores", "1", overlay=overlay, root=checkout)
     assert done.returncode != 0
     said = done.stdout + done.stderr
-    assert "image_missing: 26 of 26 crops; 5 image(s): 1, 2, 3, 4, 5; searched in" in said, said[-3000:]
+    assert "image_missing: 30 of 30 crops; 5 image(s): 1, 2, 3, 4, 5; searched in" in said, said[-3000:]
     assert "visual_genome/images.zip" in said
     assert "visual_genome/VG_100K_2" in said
     missing = read_csv(folder / "results" / "visual_genome" / "missing_images.csv")

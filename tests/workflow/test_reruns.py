@@ -39,6 +39,7 @@ STAGES = {
     "corpora": ["validate_corpus"],
     "vocabularies": ["parse_corpus", "build_vocabulary", *CANDIDATE_RULES],
     "splits": ["build_splits"],
+    "foils": ["build_word_pool", "build_foils", "score_foils", "filter_foils"],
     "retrieval sets": ["build_retrieval_sets"],
     "features": ["extract_features"],
     "scores": ["score_retrieval_sets"],
@@ -73,7 +74,13 @@ CHANGES = {
     "vocabularies.mode": "candidates",
     "splits.min_count": 2,
     "thinning.seed": 2,
+    "splits.matched": True,
+    "systematicity.max_queries": 50,
+    "foils.protocol": "paper",
     "foils.seed": 2,
+    "foils.min_pool_count": 2,
+    "foils.max_lost": 0.2,
+    "foils.plausibility": "masked",  # with NEEDED
     "foils.parts": 2,
     "models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"],
     "models.seeds": [1, 2],
@@ -84,7 +91,10 @@ CHANGES = {
     "evaluation.cross_corpus": True,
     "plots.seed": 2,
 }
-NEEDED = {"corpora.use": {"models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"]}}
+NEEDED = {
+    "corpora.use": {"models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"]},
+    "foils.plausibility": {"foils.language_model": "some_model"},
+}
 """Changes without which a change would be refused."""
 LIBRARY = Path("workflow") / "scripts" / "crepebench"
 UPSTREAM_OF_SETS = {"build_icons_corpus", "train_icons_model", "parse_corpus", "parse_regions", "build_visual_genome"}
@@ -93,7 +103,7 @@ EDITS = {  # file, old text, new text, rules that run again for it, rules that n
         LIBRARY / "foils.py",
         "class FoilBuilder:",
         "class FoilBuilder:\n    n_rounds = 3\n",
-        {"build_retrieval_sets"},
+        {"build_foils"},
         {*UPSTREAM_OF_SETS, "filter_graphs", "build_splits"},
     ),
     "a new column of the splits": (
@@ -190,7 +200,7 @@ def test_the_page_on_re_runs_is_what_dry_runs_say(planned, request):
 def test_the_page_covers_every_block_of_the_config_and_every_rule_of_a_run(planned):
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
     assert {change.partition(".")[0] for change in CHANGES} == set(config)
-    chosen = {"build_region_graphs", *CANDIDATE_RULES}
+    chosen = {"build_region_graphs", "score_foils", *CANDIDATE_RULES}
     assert {rule for rules in STAGES.values() for rule in rules} - chosen == set(planned[""]) - {"all"}
     assert "build_region_graphs" in planned["graphs.source"] and "parse_regions" not in planned["graphs.source"]
     in_candidates = {"build_test_keys", "build_first_wave", "parse_candidates", "build_candidate_vocabulary"}

@@ -16,7 +16,7 @@ rule build_splits:
     resources:
         mem_mb=8000,
     params:
-        cfg=config_json("splits"),
+        cfg=config_json("splits", "min_count", "undecided"),
         code=code_digest("build_splits.py"),
     message:
         "Splitting the regions by {wildcards.corpus}"

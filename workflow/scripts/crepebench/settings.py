@@ -154,7 +154,7 @@ def tables_settings(config: Mapping) -> dict:
     """Returns what the tables depend on."""
     models = read_models(config)
     return {
-        "evaluation": config["evaluation"],
+        "evaluation": {**config["evaluation"], "matched": config["splits"]["matched"]},
         "corpora": config["corpora"]["use"],
         "models": [(name, models[name]) for name in used_models(config)],
     }

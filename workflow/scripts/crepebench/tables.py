@@ -20,6 +20,7 @@ from crepebench.files import atomic_path
 from crepebench.foils import FOIL_TYPES
 from crepebench.retrieval_sets import FAMILY
 from crepebench.schema import RETRIEVAL_SETS, SCORES, SPLITS, read_table
+from crepebench.set_matching import match_cells
 from crepebench.splits import ALL_SPLITS, SC, UC, UNDECIDED
 
 KEY_COLUMNS = ("protocol", "training_corpus", "model", "foil_type")
@@ -222,13 +223,15 @@ def by_kind_rows(rows: list[dict], n_resamples: int, seed: int, cell: tuple[str,
         }
 
 
-def marks_of(row: dict, definition: dict, corpus: str, has_undecided: bool) -> str:
+def marks_of(row: dict, definition: dict, corpus: str, has_undecided: bool, is_matched: bool) -> str:
     """Returns the marks of a cell, separated by spaces; docs/tables.md explains them."""
     marks = [f"seen_images_{source}" for source in definition["seen_images"]]
     if corpus not in definition["training_data"]:
         marks.insert(0, "cross_corpus")
     if has_undecided:
         marks.append("undecided_left_out")
+    if is_matched:
+        marks.append("matched")
     if row["recall_at_1_low"] <= row["random_recall_at_1"]:
         marks.append("not_above_random")
     if row["recall_at_1_low"] <= row["blind_recall_at_1"]:
@@ -258,8 +261,8 @@ def tabulate_systematicity(
         gap_path: systematicity_gap.csv.
         gap_seeds_path: systematicity_gap_seeds.csv.
         by_kind_path: systematicity_by_kind.csv.
-        cfg: JSON of `evaluation` (n_resamples, seed, cross_corpus), `corpora` (names) and `models` (pairs of name and
-            definition, as `crepebench.settings.read_models` gives it).
+        cfg: JSON of `evaluation` (n_resamples, seed, cross_corpus, matched), `corpora` (names) and `models` (pairs of
+            name and definition, as `crepebench.settings.read_models` gives it).
     """
     config, corpora, models = (json.loads(cfg)[block] for block in ("evaluation", "corpora", "models"))
     tables: dict[str, list[dict]] = {"main": [], "gap": [], "kind": []}
@@ -310,12 +313,15 @@ def _add_cells(
     n_resamples, splits = config["n_resamples"], defaultdict(dict)
     corpus, corpus_id, split_of = splits_of
     has_undecided, of_corpus = UNDECIDED in split_of.values(), {"corpus_id": corpus_id}
-    for protocol, foil_type, split, rows in queries.cells(split_of):
+    cells = queries.cells(split_of)
+    if config["matched"]:
+        cells = match_cells(cells, config["seed"])
+    for protocol, foil_type, split, rows in cells:
         key = dict(zip(KEY_COLUMNS, (protocol, corpus, model, foil_type), strict=True))
         cell = (*key.values(), split)
         measures = systematicity_row(rows, n_resamples, cell_seed(config["seed"], *cell))
         measures["blind_recall_at_1"] = blind[protocol, corpus, foil_type, split]
-        marks = marks_of(measures, definition, corpus, has_undecided)
+        marks = marks_of(measures, definition, corpus, has_undecided, config["matched"])
         tables["main"].append({**key, "split": split, **measures, "marks": marks, **of_corpus})
         by_kind = by_kind_rows(rows, n_resamples, config["seed"], cell)
         tables["kind"] += [{**key, "split": split, **row, **of_corpus} for row in by_kind]
