@@ -105,7 +105,7 @@ def test_differences_count_words_neighbours_and_lengths():
     sets = CandidateSets.of([CandidateSet(1, "a red jar", ("an orange jar", "a red cup"))])
     found = count_differences(sets)
     sizes = np.diff(found.starts)
-    assert sizes.tolist() == [12, 6]
+    assert sizes.tolist() == [14, 8]
     assert all(found.values[a:b].sum() == 0 for a, b in pairwise(found.starts))
 
 

@@ -24,10 +24,11 @@ from crepebench.refinement_kernels import drop_sets, find_gains, sweep
 
 N_SWEEPS = 20
 """Times that every set is chosen anew."""
-# ASSUME: a difference of two standard errors is chance; one that is larger is brought down to one standard error
+# ASSUME: a difference of two standard errors is chance; a larger one is brought down to one and a half
 CHANCE = 2.0
-GOAL = 1.0
+GOAL = 1.5
 """In standard errors of a random choice."""
+FUNCTION_WORDS = frozenset("a an the and is are".split())
 MOST = 40
 CHARACTERS_A_STEP = 2
 """Lengths in characters are counted in steps of this many."""
@@ -60,19 +61,20 @@ class Choice(NamedTuple):
 
 
 def count_differences(sets: CandidateSets) -> Differences:
-    """Counts tokens, pairs of neighbours, and the values of all counts of the surface."""
+    """Counts tokens, neighbours, words that stand in one text, and the values of all counts of the surface."""
     from scipy.sparse import csr_matrix, hstack
 
     vocabulary, values, starts = sets.texts.tokens
     n_texts, n_words = len(sets.texts), len(vocabulary)
-    pairs, pair_starts = _token_pairs(values.astype(np.int64), starts, n_words)
+    values = values.astype(np.int64)
     surface = np.minimum(sets.texts.surface, MOST * CHARACTERS_A_STEP)
     surface[:, SURFACE.index("characters")] //= CHARACTERS_A_STEP
     surface = np.arange(len(SURFACE)) * (MOST + 1) + np.minimum(surface, MOST)
     blocks = []
     for columns, offsets in (
         (values, starts),
-        (pairs, pair_starts),
+        _neighbours(values, starts, n_words),
+        _joint_words(values, starts, vocabulary),
         (surface.ravel(), np.arange(n_texts + 1) * len(SURFACE)),
     ):
         names, places = np.unique(columns, return_inverse=True)
@@ -86,7 +88,7 @@ def count_differences(sets: CandidateSets) -> Differences:
     return Differences(*(part.astype(np.int64) for part in (differences.indices, differences.data, differences.indptr)))
 
 
-def _token_pairs(values: np.ndarray, starts: np.ndarray, n_words: int) -> tuple[np.ndarray, np.ndarray]:
+def _neighbours(values: np.ndarray, starts: np.ndarray, n_words: int) -> tuple[np.ndarray, np.ndarray]:
     """Returns neighbours as numbers, with a mark at both ends of a text, and where each text starts."""
     pair_starts = starts + np.arange(len(starts))
     first = np.full(pair_starts[-1], n_words, np.int64)
@@ -95,6 +97,20 @@ def _token_pairs(values: np.ndarray, starts: np.ndarray, n_words: int) -> tuple[
     is_first[pair_starts[:-1]] = is_last[pair_starts[1:] - 1] = True
     first[~is_first], second[~is_last] = values, values
     return first * (n_words + 1) + second, pair_starts
+
+
+def _joint_words(values: np.ndarray, starts: np.ndarray, vocabulary: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Returns all pairs of words of a text but function words, in their order, as numbers, and starts of the texts."""
+    is_content = np.array([word not in FUNCTION_WORDS for word in vocabulary], bool)[values]
+    texts = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[is_content]
+    words, keys, owners = values[is_content], [], []
+    for distance in range(1, int(np.bincount(texts, minlength=1).max(initial=0))):
+        together = texts[distance:] == texts[:-distance]
+        keys.append((words[:-distance] * len(vocabulary) + words[distance:])[together])
+        owners.append(texts[distance:][together])
+    keys, owners = (np.concatenate([np.empty(0, np.int64), *parts]) for parts in (keys, owners))
+    order = np.argsort(owners, kind="stable")
+    return keys[order], np.r_[0, np.cumsum(np.bincount(owners, minlength=len(starts) - 1))]
 
 
 def draw_ranks(n_above: np.ndarray, n_below: np.ndarray, n_foils: int, order: np.ndarray) -> np.ndarray:
