@@ -3,6 +3,7 @@ from dataclasses import dataclass
 import pytest
 
 from crepebench.replacements import CandidateFinder
+from crepebench.word_pool import Pool
 from crepebench.word_tables import WordTables
 
 from .foil_rows import (
@@ -316,3 +317,40 @@ def test_inverse_that_holds_under_another_name_is_never_chosen(lexicon, tables):
     facts = facts_of(("car", "box", "taxi"), triples=[("box", "behind", "taxi")])
     assert "in front of" in relation_candidates(finder, "car", "behind", "box", facts_of(("car", "box", "taxi")))
     assert "in front of" not in relation_candidates(finder, "car", "behind", "box", facts)
+
+
+def nouns(*words, votes=None):
+    """Returns a pool of nouns."""
+    return Pool({"object": frozenset(words), "attribute": frozenset(), "relation": frozenset()}, {}, votes or {})
+
+
+@pytest.mark.parametrize("word", ["lad", "chap", "fellow", "stray", "hag", "bitch", "whore", "person"])
+def test_insults_and_words_for_anybody_are_never_chosen(lexicon, tables, word):
+    assert word in tables.blocked
+    kin = {"man": {word, "woman"}, "woman": {word, "man"}, "dog": {word, "cat"}, "boy": {word, "girl"}}
+    finder = CandidateFinder(FixedLexicon(kin), tables, nouns(word, "woman", "man", "cat", "girl"))
+    for original, cousins in kin.items():
+        assert object_candidates(finder, original, facts_of([original])) == cousins - {word}
+
+
+def test_parts_of_what_is_there_and_wholes_of_what_is_replaced_are_never_chosen(lexicon, tables):
+    senses = {"arm": "arm.n.01", "man": "man.n.01", "leg": "leg.n.01", "building": "building.n.01", "room": "room.n.01"}
+    votes = {"n": {word: {name: 1} for word, name in senses.items()}}
+    finder = CandidateFinder(lexicon, tables, nouns(*senses, votes=votes))
+    assert object_candidates(finder, "leg", facts_of(["leg"])) == {"arm"}
+    assert object_candidates(finder, "leg", facts_of(["leg", "man"])) == set()
+    assert "building" not in object_candidates(finder, "room", facts_of(["room"]))
+
+
+def test_what_any_description_mentions_is_never_chosen(finder):
+    facts = facts_of(["couch"])
+    assert "chair" in object_candidates(finder, "couch", facts)
+    facts.mentioned = {"chair"}
+    assert "chair" not in object_candidates(finder, "couch", facts)
+
+
+def test_a_mass_noun_replaces_a_mass_noun_only(lexicon, tables):
+    kin = {"grass": {"sand", "table"}, "table": {"sand", "chair"}}
+    finder = CandidateFinder(FixedLexicon(kin), tables, nouns("sand", "table", "chair", "grass"))
+    assert object_candidates(finder, "grass", facts_of(["grass"])) == {"sand"}
+    assert object_candidates(finder, "table", facts_of(["table"])) == {"chair"}

@@ -251,3 +251,22 @@ def test_zip_without_a_wordnet_is_not_taken(data_path, tmp_path):
     (tmp_path / "other" / "readme").write_text("no database")
     shutil.make_archive(str(data_path / "corpora" / "wordnet"), "zip", tmp_path, "other")
     assert find_wordnet() is None
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("man.n.01", "arm"),
+        ("man.n.01", "finger"),
+        ("car.n.01", "wheel"),
+        ("building.n.01", "room"),
+        ("dog.n.01", "paw"),
+    ],
+)
+def test_parts_are_those_of_all_that_a_thing_is(lexicon, name, part):
+    assert part in lexicon.parts(lexicon.synset(name))
+
+
+@pytest.mark.parametrize(("name", "other"), [("man.n.01", "hat"), ("car.n.01", "road"), ("jar.n.01", "cup")])
+def test_what_is_only_near_a_thing_is_no_part(lexicon, name, other):
+    assert other not in lexicon.parts(lexicon.synset(name))

@@ -28,8 +28,8 @@ DOWN = 2
 """Levels up and down of a cousin. Source: 92.6% of the released productivity foils outside prepositions
 lie within two up and two down of a noun sense (measured on the released files)."""
 
-LEVELS_OF_PARTS = 3
-"""A person has a body, that a hand, and that a finger."""
+LEVELS_OF_PARTS = 4
+"""A person has a body, that an arm, that a hand, and that a finger."""
 PHYSICAL_ENTITY = "physical_entity.n.01"
 VISIBLE = {
     "n": frozenset(
@@ -324,9 +324,11 @@ class Lexicon:
 
     def _parts(self, synset) -> frozenset[str]:
         """Returns the words of the parts of what a noun synset names, and of the parts of these."""
-        wholes = [synset, *synset.closure(_hypernyms)]
-        parts = _levels(set(wholes), lambda whole: whole.part_meronyms(), LEVELS_OF_PARTS)
-        return frozenset().union(*map(_words, parts))
+
+        def parts_of(whole) -> list:
+            return [part for kind in (whole, *whole.closure(_hypernyms)) for part in kind.part_meronyms()]
+
+        return frozenset().union(*map(_words, _levels({synset}, parts_of, LEVELS_OF_PARTS)))
 
     def _antonyms(self, word: str, synset) -> tuple[str, ...]:
         """Returns the direct lemma antonyms of `word` in the sense of a synset, never of its synonyms."""
