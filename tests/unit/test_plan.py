@@ -73,14 +73,14 @@ def test_icons_world_holds_the_images_and_captions_of_the_config(config):
     units = count_units(config, {corpus: [] for corpus in config["corpora"]["use"]}, {})
     assert units["image"] == 1600
     assert units["caption"] == 3 * 6000
-    assert units["caption_epoch"] == 3 * 6000 * 11
+    assert units["caption_epoch"] == 3 * 6000 * 12
     assert units["model_image"] == units["weighted_model_image"] == 3 * 1600
 
 
 def test_several_seeds_are_several_trainings(config):
     config["models"]["seeds"] = [1, 2]
     units = count_units(config, {}, {})
-    assert units["caption_epoch"] == 2 * 3 * 6000 * 11
+    assert units["caption_epoch"] == 2 * 3 * 6000 * 12
     assert units["model_image"] == 6 * 1600
 
 
