@@ -2,7 +2,6 @@ import io
 import json
 import random
 import tarfile
-from collections import Counter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,22 +11,7 @@ from crepebench import caption_files
 from crepebench.caption_files import read_jsonl, read_parquet, read_webdataset
 from crepebench.line_files import DamagedFileError
 
-
-def every(block):
-    return True
-
-
-def write(path, *lines):
-    path.write_bytes(b"".join(line if isinstance(line, bytes) else line.encode() for line in lines))
-    return str(path)
-
-
-def gathered(rows):
-    """Returns the values of each column as bytes, and the dropped rows by reason."""
-    rows = list(rows)
-    by_field = zip(*(r.columns for r in rows), strict=True)
-    columns = [[value for part in parts for value in part.to_pylist()] for parts in by_field]
-    return columns, dict(+sum((r.dropped for r in rows), Counter()))
+from .caption_rows import every, gathered, write
 
 
 def write_tar(path, members, mode="w"):

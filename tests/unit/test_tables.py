@@ -257,9 +257,9 @@ class Run:
         ]
         write_csv(self.path("blind.csv"), columns, [dict(zip(columns, row, strict=True)) for row in rows])
 
-    def tabulate(self, cross_corpus=False, out=""):
+    def tabulate(self, cross_corpus=False, out="", matched=False):
         names = [f"{out}{name}.csv" for name in ("main", "gap", "seeds", "kind")]
-        evaluation = {"n_resamples": 100, "seed": 1, "cross_corpus": cross_corpus, "matched": False}
+        evaluation = {"n_resamples": 100, "seed": 1, "cross_corpus": cross_corpus, "matched": matched}
         tabulate_systematicity(
             [self.path("sets-0.parquet"), self.path("sets-1.parquet")],
             [self.path(f"{model}.parquet") for model, _ in self.models],

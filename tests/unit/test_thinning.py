@@ -91,7 +91,8 @@ def test_a_vocabulary_without_exact_counts_is_refused(tmp_path):
         read_counts(path, graph_keys([graph(1, "red")]))
 
 
-def test_the_gap_of_full_recall_is_that_of_the_gap_table(tmp_path):
+@pytest.mark.parametrize("matched", [False, True])
+def test_the_gap_of_full_recall_is_that_of_the_gap_table(tmp_path, matched):
     run = Run(tmp_path)
     run.write()
     attributes = {"SC": "red", "UC": "blue", "UA": "green"}
@@ -100,11 +101,11 @@ def test_the_gap_of_full_recall_is_that_of_the_gap_table(tmp_path):
     vocabularies = [
         write_vocabulary(run.path(f"{corpus}.parquet"), corpus_id=f"{corpus}:1", red=10**6, blue=0) for corpus in "ab"
     ]
-    _, expected, *_ = run.tabulate()
+    _, expected, *_ = run.tabulate(matched=matched)
     cfg = {
         "thinning": {"recalls": [1.0, 0.5], "seed": 1},
         "splits": {"min_count": 1},
-        "evaluation": {"n_resamples": 100, "seed": 1, "cross_corpus": False},
+        "evaluation": {"n_resamples": 100, "seed": 1, "cross_corpus": False, "matched": matched},
         "corpora": ["a", "b"],
         "models": run.models,
     }
@@ -121,4 +122,4 @@ def test_the_gap_of_full_recall_is_that_of_the_gap_table(tmp_path):
         assert [{name: row[name] for name in GAP_COLUMNS} for row in rows] == [
             r for r in expected if r["training_corpus"] == "a"
         ]
-        assert {(row["n_seen"], row["n_unseen"]) for row in rows} == {("7", "8")}
+        assert {(row["n_seen"], row["n_unseen"]) for row in rows} == {("7", "7" if matched else "8")}

@@ -5,6 +5,7 @@ time. One that learns is judged on sets of images that it was not fitted on (`cr
 """
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -67,18 +68,18 @@ def count_differences(values: np.ndarray, starts: np.ndarray, n_columns: int, se
     return differences[differences.getnnz(axis=1) > 0]  # the others are ties whatever the weights
 
 
-class Scorer:
+class Scorer(ABC):
     """A scorer that learns nothing; others say so and override `fit`."""
 
     name = ""
     learns = False
 
-    def fit(self, sets: Sequence[CandidateSet]) -> None:
+    def fit(self, sets: Sequence[CandidateSet]) -> None:  # noqa: B027  most scorers learn nothing
         """Learns from sets of some images."""
 
+    @abstractmethod
     def score(self, texts: Sequence[str]) -> np.ndarray:
         """Returns the score of each text: (n_texts,) float64."""
-        raise NotImplementedError
 
 
 class CountScorer(Scorer):

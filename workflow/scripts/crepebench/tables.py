@@ -133,6 +133,20 @@ class Queries:
                         yield protocol, foil_type, split, cells[protocol, foil_type, split]
 
 
+def compared_cells(
+    queries: Queries, split_of: dict[int, str], config: dict
+) -> Iterator[tuple[str, str, str, list[dict]]]:
+    """Yields the cells of `Queries.cells`; those of SC and UC matched where the config says so.
+
+    Args:
+        queries: scored queries of a model.
+        split_of: split of each region.
+        config: `matched` and `seed`.
+    """
+    cells = queries.cells(split_of)
+    return match_cells(cells, config["seed"]) if config["matched"] else cells
+
+
 def query_hits(rows: list[dict]) -> tuple[np.ndarray, np.ndarray]:
     """Returns the image id of each query, and 1.0 where its truth has rank 1, else 0.0."""
     image_ids = np.array([row["image_id"] for row in rows])
@@ -313,10 +327,7 @@ def _add_cells(
     n_resamples, splits = config["n_resamples"], defaultdict(dict)
     corpus, corpus_id, split_of = splits_of
     has_undecided, of_corpus = UNDECIDED in split_of.values(), {"corpus_id": corpus_id}
-    cells = queries.cells(split_of)
-    if config["matched"]:
-        cells = match_cells(cells, config["seed"])
-    for protocol, foil_type, split, rows in cells:
+    for protocol, foil_type, split, rows in compared_cells(queries, split_of, config):
         key = dict(zip(KEY_COLUMNS, (protocol, corpus, model, foil_type), strict=True))
         cell = (*key.values(), split)
         measures = systematicity_row(rows, n_resamples, cell_seed(config["seed"], *cell))

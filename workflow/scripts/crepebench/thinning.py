@@ -14,7 +14,7 @@ import numpy as np
 from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT_RELATION_OBJECT
 from crepebench.schema import GRAPHS, read_table
 from crepebench.splits import SC, UC, decide_split, graph_keys
-from crepebench.tables import GAP_COLUMNS, KEY_COLUMNS, Queries, cell_seed, gap_row, write_csv
+from crepebench.tables import GAP_COLUMNS, KEY_COLUMNS, Queries, cell_seed, compared_cells, gap_row, write_csv
 from crepebench.vocabularies import COUNTED, read_entries
 
 THINNED_KINDS = (ATTRIBUTE_OBJECT, OBJECT_RELATION_OBJECT)
@@ -96,22 +96,23 @@ def thinned_splits(
         yield recall, split_of
 
 
-def gap_rows(queries: Queries, split_of: dict[int, str], key: dict, n_resamples: int, seed: int) -> Iterator[dict]:
+def gap_rows(queries: Queries, split_of: dict[int, str], key: dict, evaluation: dict) -> Iterator[dict]:
     """Yields the gap of one model for each protocol and foil_type with both SC and UC, as systematicity_gap.csv has it.
 
     Args:
         queries: scored queries of the model.
         split_of: split of each region.
         key: training_corpus and model.
-        n_resamples: bootstrap resamples.
-        seed: seed of the bootstrap.
+        evaluation: n_resamples and seed of the bootstrap; matched, whether sets of SC and UC are matched.
     """
-    cells = {(protocol, foil_type, split): rows for protocol, foil_type, split, rows in queries.cells(split_of)}
+    found = compared_cells(queries, split_of, evaluation)
+    cells = {(protocol, foil_type, split): rows for protocol, foil_type, split, rows in found}
     for protocol, foil_type, split in cells:
         if split == SC and (protocol, foil_type, UC) in cells:
             seen, unseen = (cells[protocol, foil_type, name] for name in (SC, UC))
             names = {"protocol": protocol, **key, "foil_type": foil_type}
-            row = gap_row(seen, unseen, n_resamples, cell_seed(seed, *(names[column] for column in KEY_COLUMNS)))
+            seed = cell_seed(evaluation["seed"], *(names[column] for column in KEY_COLUMNS))
+            row = gap_row(seen, unseen, evaluation["n_resamples"], seed)
             yield {**names, "n_seen": len(seen), "n_unseen": len(unseen), **row}
 
 
@@ -131,8 +132,8 @@ def tabulate_thinned_gap(
         graphs_path: table GRAPHS.
         vocabulary_paths: table VOCABULARY of each corpus, in the order of `corpora`.
         table_path: systematicity_gap_by_recall.csv.
-        cfg: JSON of `thinning` (recalls, seed), `splits` (min_count), `evaluation` (n_resamples, seed, cross_corpus),
-            `corpora` (names) and `models` (pairs of name and definition).
+        cfg: JSON of `thinning` (recalls, seed), `splits` (min_count), `evaluation` (n_resamples, seed, cross_corpus,
+            matched), `corpora` (names) and `models` (pairs of name and definition).
 
     Raises:
         ValueError: the count of a compound is not exact.
@@ -149,6 +150,6 @@ def tabulate_thinned_gap(
             for (model, definition), found in zip(config["models"], queries, strict=True):
                 if corpus in definition["training_data"] or evaluation["cross_corpus"]:
                     key = {"training_corpus": corpus, "model": model}
-                    gaps = gap_rows(found, split_of, key, evaluation["n_resamples"], evaluation["seed"])
+                    gaps = gap_rows(found, split_of, key, evaluation)
                     rows += [{**row, "recall": 100.0 * recall, "corpus_id": corpus_id} for row in gaps]
     write_csv(table_path, COLUMNS, rows)
