@@ -92,17 +92,9 @@ class FoilBuilder:
         turns = [usable[i] for i in rng.permutation(len(usable))]
         for index, candidate in in_turns({i: candidates[i] for i in turns}):
             atom = atoms[index]
-            words = self._inflected(atom, candidate.text)
+            words = inflected(atom, candidate.text, self._pool.relation_forms)
             text = inflection.replace_span(caption, atom["start"], atom["end"], words)
             yield Foil(text, atom["kind"], atom["text"], candidate.text, candidate.source)
-
-    def _inflected(self, atom: dict, replacement: str) -> str:
-        """Returns a replacement in the form of the atom that it replaces."""
-        if atom["kind"] == OBJECT:
-            return inflection.match_noun(atom["text"], atom["surface"], replacement)
-        if atom["kind"] == ATTRIBUTE:
-            return inflection.match_adjective(atom["text"], atom["surface"], replacement)
-        return inflection.match_relation(atom["text"], atom["surface"], self._pool.relation_forms[replacement])
 
     def _comp_foils(self, atoms: list[dict], candidates: dict, rng) -> Iterator[Foil]:
         """Yields two joined compounds, each with one foil; the compounds of the region take turns."""
@@ -161,6 +153,21 @@ class FoilBuilder:
             f"{other_subject.text} {relation['text']} {object_['text']}",
             f"{other_object.source}; {other_subject.source}",
         )
+
+
+def inflected(atom: Mapping, replacement: str, relation_forms: Mapping[str, str]) -> str:
+    """Returns a replacement in the form of the atom that it replaces.
+
+    Args:
+        atom: `kind`, `text` (normal form) and `surface` (as it stands) of the atom.
+        replacement: normal form of the replacement.
+        relation_forms: each relation as it follows a noun.
+    """
+    if atom["kind"] == OBJECT:
+        return inflection.match_noun(atom["text"], atom["surface"], replacement)
+    if atom["kind"] == ATTRIBUTE:
+        return inflection.match_adjective(atom["text"], atom["surface"], replacement)
+    return inflection.match_relation(atom["text"], atom["surface"], relation_forms[replacement])
 
 
 def _has_own_span(atoms: list[dict], atom: dict) -> bool:

@@ -174,6 +174,53 @@ SPLITS = pa.schema(
     ],
     metadata=made_by("build_splits", version=2),
 )
+SUBGRAPH_ATOM = pa.struct(
+    [
+        ("kind", pa.string()),  # object, attribute, relation
+        ("text", pa.string()),  # normal form: lower case, lemmas
+        ("name", pa.string()),  # as annotated, in canonical form
+        ("subject", pa.int64()),  # relation: index of its subject among the atoms, else -1
+        ("object", pa.int64()),  # relation, attribute: index of its object among the atoms, else -1
+        ("x", pa.int64()),  # object: its box within the image; null for other kinds
+        ("y", pa.int64()),
+        ("width", pa.int64()),
+        ("height", pa.int64()),
+    ]
+)
+SUBGRAPHS = pa.schema(
+    [
+        ("subgraph_id", pa.int64()),
+        ("image_id", pa.int64()),
+        ("x", pa.int64()),  # of the crop: union of the boxes of the objects
+        ("y", pa.int64()),
+        ("width", pa.int64()),
+        ("height", pa.int64()),
+        ("complexity", pa.int64()),  # number of atoms
+        ("n_objects", pa.int64()),
+        ("n_relations", pa.int64()),
+        ("n_attributes", pa.int64()),
+        ("n_components", pa.int64()),
+        ("shape", pa.string()),  # "3o+1r+0A in 2": objects, relations, attributes, components
+        ("n_swaps", pa.int64()),  # distinct captions that permuting atoms of one kind can give, the truth left out
+        ("atoms", pa.list_(SUBGRAPH_ATOM)),
+    ],
+    metadata=made_by("sample_subgraphs"),
+)
+CAPTIONS = pa.schema(
+    [
+        ("subgraph_id", pa.int64()),
+        ("caption", pa.string()),  # normalised; null where there is none
+        ("caption_source", pa.string()),  # template, or backend and model
+        (
+            "mentions",  # where the words of each atom stand; an object may be mentioned several times
+            pa.list_(pa.struct([("atom", pa.int64()), ("start", pa.int64()), ("end", pa.int64())])),
+        ),
+        ("n_attempts", pa.int64()),  # answers of a language model that were looked at
+        ("failures", pa.list_(pa.string())),  # why each answer was refused
+        ("reason", pa.string()),  # why there is no caption, "" where there is one
+    ],
+    metadata=made_by("build_captions"),
+)
 FOIL_FIELDS = [
     ("text", pa.string()),
     ("kind", pa.string()),  # kind of the atom or compounds that were changed
@@ -182,11 +229,14 @@ FOIL_FIELDS = [
     ("source", pa.string()),  # where the replacement comes from
 ]
 FOIL = pa.struct([("foil_id", pa.string()), *FOIL_FIELDS])
+SOURCE_FIELDS = [
+    ("family", pa.string()),  # systematicity, productivity
+    ("source_id", pa.int64()),  # region_id, subgraph_id
+]
 SET_FIELDS = [
     ("protocol", pa.string()),
     ("foil_type", pa.string()),
     ("image_id", pa.int64()),
-    ("region_id", pa.int64()),
     ("x", pa.int64()),
     ("y", pa.int64()),
     ("width", pa.int64()),
@@ -197,32 +247,40 @@ SET_FIELDS = [
 ]
 FOIL_CANDIDATES = pa.schema(
     [
+        *SOURCE_FIELDS,
         *SET_FIELDS,
         ("foils", pa.list_(pa.struct(FOIL_FIELDS))),
-        ("reason", pa.string()),  # why the region gives no set of this foil_type, "" where it may
+        ("excluded", pa.list_(pa.string())),  # ids of the foils that an exclusion list left out
+        ("reason", pa.string()),  # why there can be no set of this foil_type, "" where there may
     ],
-    metadata=made_by("build_foils"),
+    metadata=made_by("build_foils", version=2),
 )
 FOIL_SCORES = pa.schema(
     [
-        ("region_id", pa.int64()),
+        ("source_id", pa.int64()),
         ("foil_type", pa.string()),
         ("scores", pa.list_(pa.float64())),  # likelihood of the truth, then of each candidate
     ],
-    metadata=made_by("score_foils"),
+    metadata=made_by("score_foils", version=2),
 )
 FOIL_CHOICES = pa.schema(
     [
-        ("region_id", pa.int64()),
+        ("source_id", pa.int64()),
         ("foil_type", pa.string()),
         ("chosen", pa.list_(pa.int64())),  # places of the chosen foils among the candidates
         ("reason", pa.string()),  # why none are chosen, "" where they are
     ],
-    metadata=made_by("filter_foils"),
+    metadata=made_by("filter_foils", version=2),
 )
 RETRIEVAL_SETS = pa.schema(
-    [("set_id", pa.string()), *SET_FIELDS, ("foils", pa.list_(FOIL))],
-    metadata=made_by("build_retrieval_sets", version=2),
+    [
+        ("set_id", pa.string()),
+        ("region_id", pa.int64()),  # systematicity; else null
+        ("subgraph_id", pa.int64()),  # productivity; else null
+        *SET_FIELDS,
+        ("foils", pa.list_(FOIL)),
+    ],
+    metadata=made_by("build_retrieval_sets", version=3),
 )
 FEATURE_INDEX = pa.schema(
     [
