@@ -93,7 +93,7 @@ def object_text(name: str) -> str:
 def usable_attributes(instance: Instance, counts: Counter) -> tuple[str, ...]:
     """Returns the attributes that can stand before the name, each once; counts the others by reason."""
     found: list[str] = []
-    words_of_names = {word for name in instance.names for word in (*name.split(), object_text(name))}
+    words_of_names = {word for name in instance.names for word in (*name.split(), *object_text(name).split())}
     for attribute in instance.attributes:
         words = set(attribute.split())
         if not is_words(attribute) or words & (PREPOSITIONS | NEGATIONS | QUANTITIES):
