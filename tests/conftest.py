@@ -69,7 +69,7 @@ def wordnet_reader(wordnet_folder):
 @pytest.fixture(scope="session")
 def lexicon(wordnet_reader):
     """WordNet as foil building asks it."""
-    from crepebench.wordnet import Lexicon
+    from crepebench.lexicon import Lexicon
 
     return Lexicon(wordnet_reader)
 

@@ -10,10 +10,10 @@ from crepebench import inflection
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
 from crepebench.image_facts import ImageFacts
 from crepebench.lemmas import PLURALIA_TANTUM
+from crepebench.lexicon import DOWN, UP, Lexicon
 from crepebench.senses import CHOSEN, Sense, SenseChooser
 from crepebench.word_pool import Pool
 from crepebench.word_tables import WordTables
-from crepebench.wordnet import DOWN, UP, Lexicon
 
 THE_PICTURE = frozenset("background distance foreground image photo photograph picture scene shot view".split())
 """Nouns by which annotators speak of the picture and its depth."""
