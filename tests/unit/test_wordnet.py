@@ -1,4 +1,6 @@
+import multiprocessing
 import shutil
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,64 @@ def test_zip_without_a_wordnet_is_not_taken(data_path, tmp_path):
     (tmp_path / "other" / "readme").write_text("no database")
     shutil.make_archive(str(data_path / "corpora" / "wordnet"), "zip", tmp_path, "other")
     assert find_wordnet() is None
+
+
+@pytest.mark.parametrize("install", ["false", "true"])
+def test_an_empty_data_path_on_an_offline_machine_is_named_with_the_command_to_run(
+    data_path, tmp_path, monkeypatch, install
+):
+    def refuse(*args, **kwargs):
+        raise OSError("no network")
+
+    monkeypatch.setattr("nltk.download", refuse)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(FileNotFoundError, match=r"WordNet 3.0 is missing: run `python -m nltk\.downloader wordnet`"):
+        write_wordnet(str(tmp_path / "out"), f'{{"install": {install}}}')
+
+
+def test_a_job_that_reads_wordnet_never_fetches_it(tmp_path, monkeypatch):
+    fetched = []
+    for name in ("nltk.download", "subprocess.run"):
+        monkeypatch.setattr(name, lambda *args, **kwargs: fetched.append(args))
+    with pytest.raises(FileNotFoundError, match="run `snakemake --forcerun build_wordnet`"):
+        read_wordnet(str(tmp_path))
+    assert fetched == []
+
+
+WORDS = "dog cat couch plate kite crane car boy man woman table bottle jar sit stand ride good big red quickly".split()
+
+
+def senses_of(reader, words):
+    """Returns what a reader says of some words: synsets, their words, and the synsets above them."""
+    synsets = {word: reader.synsets(word) for word in words}
+    return {
+        word: [(s.name(), s.lemma_names(), sorted(h.name() for h in s.hypernyms())) for s in found]
+        for word, found in synsets.items()
+    }
+
+
+FRESH = None
+"""A reader that forked processes inherit."""
+
+
+def senses_in_a_fork(words):
+    return senses_of(FRESH, words)
+
+
+def test_threads_may_look_up_words_at_once(wordnet_folder, wordnet_reader):
+    expected = senses_of(wordnet_reader, WORDS)
+    fresh = read_wordnet(wordnet_folder)
+    orders = [WORDS[i:] + WORDS[:i] for i in range(0, 16, 2)]
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda words: senses_of(fresh, words), orders))
+    assert all(one == expected for one in found)
+
+
+def test_forked_processes_do_not_disturb_each_other(wordnet_folder, wordnet_reader, monkeypatch):
+    expected = senses_of(wordnet_reader, WORDS)
+    monkeypatch.setattr(f"{__name__}.FRESH", read_wordnet(wordnet_folder))
+    senses_of(FRESH, ["arm"])  # what it opens is open in all of them
+    orders = [WORDS[i:] + WORDS[:i] for i in range(0, 16, 4)]
+    with ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("fork")) as processes:
+        found = list(processes.map(senses_in_a_fork, orders))
+    assert all(one == expected for one in found)

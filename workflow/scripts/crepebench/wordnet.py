@@ -7,6 +7,7 @@ database that it finds into one folder, derives the two missing files from the o
 """
 
 import atexit
+import io
 import json
 import logging
 import os
@@ -37,6 +38,8 @@ LEXICOGRAPHER_FILES = (
 ).split()
 PART_OF_SPEECH_NUMBER = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
 SYNSET_TYPE_NUMBER = {"n": 1, "v": 2, "a": 3, "r": 4, "s": 5}
+DATA_FILES = {"n": "noun", "v": "verb", "a": "adj", "r": "adv", "s": "adj"}
+"""Name of the data file of each synset type."""
 
 
 def write_wordnet(output_path: str, cfg: str) -> None:
@@ -188,13 +191,19 @@ def _head_of_satellite(fields: list[str], rows: dict[str, list[str]]) -> str:
 
 
 def read_wordnet(wordnet_path: str):
-    """Opens the folder written by `write_wordnet` and loads its index into memory.
+    """Opens the folder written by `write_wordnet` and loads its index and synsets into memory; fetches nothing.
+
+    nltk's reader keeps each data file open and seeks in it, so that threads, or processes that were forked from one
+    another, read each other's lines. Here every look-up has a position of its own in a file that lies in memory.
 
     Args:
         wordnet_path: the folder given to `write_wordnet` as `output_path`.
 
     Returns:
-        nltk's WordNetCorpusReader. Load it before threads or processes start: it is not thread-safe.
+        nltk's WordNetCorpusReader; threads and forked processes may ask it for synsets at once.
+
+    Raises:
+        FileNotFoundError: the folder is not complete; says what to run.
     """
     import nltk
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
@@ -205,6 +214,14 @@ def read_wordnet(wordnet_path: str):
     folder = Path(root) / "corpora" / "wordnet"
     if not is_wordnet_folder(folder):
         raise FileNotFoundError(f"{folder} is no WordNet folder: run `snakemake --forcerun build_wordnet`")
+    contents = {pos: (folder / f"data.{name}").read_bytes() for pos, name in DATA_FILES.items()}
+
+    class MemoryReader(WordNetCorpusReader):
+        """Reads synsets from memory."""
+
+        def _data_file(self, pos: str) -> io.TextIOWrapper:
+            return io.TextIOWrapper(io.BytesIO(contents[pos]), encoding="utf-8")
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nltk warns that no multilingual data is attached; none is wanted
-        return WordNetCorpusReader(nltk.data.FileSystemPathPointer(str(folder)), None)
+        return MemoryReader(nltk.data.FileSystemPathPointer(str(folder)), None)
