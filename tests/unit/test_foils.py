@@ -198,6 +198,27 @@ def test_replacements_that_read_alike_make_one_foil():
         assert len(set(texts)) == len(texts) == 10
 
 
+@pytest.mark.parametrize("caption", ["a dog next to a dog", "A Dog next to a dog."])
+def test_objects_of_one_name_make_no_foil_that_reads_like_the_caption(caption):
+    atoms = [atom("object", "dog", start=2), atom("object", "dog", start=16)]
+    atoms.append(atom("relation", "next to", start=6, subject=0, object_=1))
+    pool = pool_of(relations=["next to", "behind", "above", "dog"])
+    finder = FixedFinder("dog", "behind", "above", "next to")
+    for seed in range(20):
+        drafts = FoilBuilder(finder, pool, seed).drafts(1, caption, atoms, facts_of(["dog"]))
+        for draft in drafts.values():
+            texts = [normal_text(text) for text in (caption, *(foil.text for foil in draft.foils))]
+            assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"), [((), "atom_foils"), (("dog",), "atom_foils"), (("jar", "cup", "bowl", "box"), "comp_foils")]
+)
+def test_caption_of_one_word_is_left_out_with_a_reason(words, reason):
+    builder = FoilBuilder(FixedFinder(*words), pool_of(), seed=1)
+    assert build(builder, 1, "dog", [atom("object", "dog")], facts_of(["dog"])) == ({}, reason)
+
+
 @pytest.mark.parametrize(
     ("nouns", "attributes", "reason"),
     [(["jar"], ["red", "blue"], "atom_foils"), (NOUNS, ["red"], "comp_foils"), (NOUNS, ATTRIBUTES, "")],

@@ -45,6 +45,33 @@ def test_synonyms_hypernyms_and_hyponyms_are_relatives(lexicon, word, relative):
     assert relative in lexicon.relatives(word, "n")
 
 
+@pytest.mark.parametrize(
+    ("word", "synonym"),
+    [
+        *(("couch", "sofa"), ("couch", "lounge"), ("sidewalk", "pavement"), ("bicycle", "bike"), ("airplane", "plane")),
+        *(("kid", "child"), ("sneaker", "tennis shoe"), ("jeans", "trousers"), ("cab", "car"), ("surfer", "person")),
+    ],
+)
+def test_words_that_may_name_the_same_thing_are_relatives_from_both_sides(lexicon, word, synonym):
+    assert synonym in lexicon.relatives(word, "n")
+    assert word in lexicon.relatives(synonym, "n")
+
+
+@pytest.mark.parametrize("word", ["couch", "boy", "jeans", "plate"])
+def test_every_word_of_every_sense_is_a_relative(lexicon, wordnet_reader, word):
+    names = {name for synset in wordnet_reader.synsets(word, "n") for name in synset.lemma_names()}
+    assert {name.lower().replace("_", " ") for name in names} <= lexicon.relatives(word, "n")
+
+
+@pytest.mark.parametrize(("name", "word"), [("jean.n.01", "jeans"), ("trouser.n.01", "trousers")])
+def test_garments_that_captions_name_in_the_plural_have_their_senses(lexicon, name, word):
+    assert lexicon.is_sense_of(name, word)
+
+
+def test_love_shows_no_act(lexicon):
+    assert [synset.name() for synset in lexicon.synsets("love", "v") if lexicon.is_visible(synset)] == []
+
+
 @pytest.mark.parametrize(("word", "other"), [("couch", "table"), ("bottle", "jar"), ("car", "truck"), ("dog", "cat")])
 def test_cousins_are_no_relatives(lexicon, word, other):
     assert other not in lexicon.relatives(word, "n")
@@ -102,6 +129,9 @@ def test_antonyms_are_direct_of_one_sense_and_never_the_word_itself(lexicon, wor
     [
         ("tennis racket", "tennis_racket.n.01"),
         ("fire hydrant", "fireplug.n.01"),
+        ("hot dog", "hotdog.n.01"),
+        ("teddy bear", "teddy.n.01"),
+        ("cell phone", "cellular_telephone.n.01"),
         ("wine glass", "wineglass.n.01"),
         ("street light", "streetlight.n.01"),
         ("stop sign", "sign.n.01"),
@@ -149,6 +179,8 @@ def test_synonyms_of_all_senses_are_found_with_the_word_itself(lexicon):
         ("male_child.n.01", "boy", True),
         ("stop_sign.n.01", "sign", False),
         ("street_sign.n.01", "sign", True),
+        ("cellular_telephone.n.01", "cell phone", True),
+        ("wineglass.n.01", "wine glass", True),
         ("dog.n.01", "animal", False),
         ("", "dog", False),
         ("nonsense", "dog", False),

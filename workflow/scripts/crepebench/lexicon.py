@@ -6,6 +6,8 @@ and is neither the synset itself nor above or below it.
 
 from functools import lru_cache
 
+from crepebench.lemmas import PLURALIA_TANTUM
+
 UP = 2
 DOWN = 2
 """Levels up and down of a cousin. Source: 92.6% of the released productivity foils outside prepositions
@@ -22,6 +24,8 @@ VISIBLE = {
     "v": frozenset(f"verb.{name}" for name in "body consumption contact motion perception stative".split()),
 }
 """Lexicographer files of what a picture can show, by part of speech."""
+NEVER_CHOSEN = frozenset("copulate.v.01 masturbate.v.01 neck.v.01 sleep_together.v.01".split())
+"""Synsets that a picture could show and no caption of the test means: "love" is an emotion."""
 # ASSUME: below these synsets anything may lie, so they make no cousins: a curtain and a brick are both artifacts
 TOO_GENERAL = frozenset(
     (
@@ -65,7 +69,10 @@ class Lexicon:
     def is_sense_of(self, name: str, word: str) -> bool:
         """Says whether the synset called `name` is a sense of `word`, or of a compound noun with that head."""
         synset = self.synset(name)
-        return synset is not None and any(found.rpartition(" ")[2] == word or found == word for found in _words(synset))
+        forms = {word, word.replace(" ", "")}  # "cell phone" is a cellphone
+        return synset is not None and any(
+            found in forms or found.rpartition(" ")[2] == word for found in _words(synset)
+        )
 
     def is_physical(self, synset) -> bool:
         """Says whether a noun synset names something that can be seen: a physical entity."""
@@ -74,6 +81,8 @@ class Lexicon:
     def is_visible(self, synset) -> bool:
         """Says whether a picture can show what a noun's or verb's synset names; never single persons and places."""
         if synset.lexname() not in VISIBLE[synset.pos()] or synset.instance_hypernyms():
+            return False
+        if synset.name() in NEVER_CHOSEN:
             return False
         return synset.pos() == "v" or self.is_physical(synset)
 
@@ -153,5 +162,9 @@ def _hyponyms(synset) -> list:
 
 
 def _words(synset) -> set[str]:
-    """Returns the words of a synset, with spaces, in lower case."""
-    return set(map(_spoken, synset.lemma_names()))
+    """Returns the words of a synset, with spaces, in lower case; of pluralia tantum the plural, too.
+
+    WordNet lists trousers as "trouser", but captions speak of "trousers", which is their own lemma.
+    """
+    words = set(map(_spoken, synset.lemma_names()))
+    return words | {f"{word}s" for word in words if f"{word.rpartition(' ')[2]}s" in PLURALIA_TANTUM}
