@@ -8,6 +8,9 @@ from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
 from crepebench.audit import COLUMNS as AUDIT_COLUMNS
 from crepebench.pages import html_table, numeric_columns
 from crepebench.parser_quality import COLUMNS as QUALITY_COLUMNS
+from crepebench.productivity_tables import BY_KIND_COLUMNS as PRODUCTIVITY_BY_KIND_COLUMNS
+from crepebench.productivity_tables import PRODUCTIVITY_COLUMNS
+from crepebench.systematicity_tables import BY_KIND_COLUMNS, GAP_COLUMNS, GAP_SEEDS_COLUMNS, SYSTEMATICITY_COLUMNS
 from crepebench.table_formats import (
     Explanation,
     explain_columns,
@@ -17,7 +20,6 @@ from crepebench.table_formats import (
     read_explanations,
     write_table_formats,
 )
-from crepebench.tables import BY_KIND_COLUMNS, GAP_COLUMNS, GAP_SEEDS_COLUMNS, SYSTEMATICITY_COLUMNS
 from crepebench.thinning import COLUMNS as THINNED_COLUMNS
 from icons_world.control import COLUMNS as CONTROL_COLUMNS
 
@@ -27,6 +29,8 @@ TABLES = {
     "systematicity_gap_seeds": GAP_SEEDS_COLUMNS,
     "systematicity_by_kind": BY_KIND_COLUMNS,
     "systematicity_gap_by_recall": THINNED_COLUMNS,
+    "productivity": PRODUCTIVITY_COLUMNS,
+    "productivity_by_kind": PRODUCTIVITY_BY_KIND_COLUMNS,
     "blind_baselines": AUDIT_COLUMNS,
     "parser_quality": QUALITY_COLUMNS,
     "icons_control": CONTROL_COLUMNS,

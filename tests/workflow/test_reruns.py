@@ -40,13 +40,18 @@ STAGES = {
     "vocabularies": ["parse_corpus", "build_vocabulary", *CANDIDATE_RULES],
     "splits": ["build_splits"],
     "foils": ["build_word_pool", "build_foils", "score_foils", "filter_foils"],
+    "subgraphs": ["sample_subgraphs", "filter_subgraphs"],
+    "captions": ["build_captions"],
+    "productivity foils": ["build_productivity_foils", "score_entailment"],
     "retrieval sets": ["build_retrieval_sets"],
     "features": ["extract_features"],
     "scores": ["score_retrieval_sets"],
     "parser quality": ["tabulate_parser_quality"],
-    "audit": ["tabulate_blind_baselines"],
-    "tables": ["tabulate_systematicity", "tabulate_accounting", "write_table_formats"],
-    "plots": ["plot_systematicity", "plot_systematicity_gap", "plot_accounting", "plot_contact_sheet"],
+    "audit": ["audit_retrieval_sets", "tabulate_blind_baselines"],
+    "tables": ["tabulate_systematicity", "tabulate_productivity", "tabulate_accounting", "write_table_formats"],
+    "plots": [
+        *("plot_systematicity", "plot_systematicity_gap", "plot_productivity", "plot_accounting", "plot_contact_sheet"),
+    ],
     "run record": ["write_run_record"],
 }
 CHANGES = {
@@ -82,6 +87,12 @@ CHANGES = {
     "foils.max_lost": 0.2,
     "foils.plausibility": "masked",  # with NEEDED
     "foils.parts": 2,
+    "productivity.seed": 2,
+    "productivity.max_queries": 20,
+    "productivity.n_foils": 4,
+    "captioner.backend": "openai",  # with NEEDED
+    "captioner.concurrency": 2,
+    "entailment.backend": "nli",  # with NEEDED
     "models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"],
     "models.seeds": [1, 2],
     "features.batch_size": 32,
@@ -94,6 +105,8 @@ CHANGES = {
 NEEDED = {
     "corpora.use": {"models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"]},
     "foils.plausibility": {"foils.language_model": "some_model"},
+    "captioner.backend": {"captioner.model": "some_model", "captioner.base_url": "http://127.0.0.1:9"},
+    "entailment.backend": {"entailment.model": "some_model"},
 }
 """Changes without which a change would be refused."""
 LIBRARY = Path("workflow") / "scripts" / "crepebench"
@@ -124,7 +137,7 @@ EDITS = {  # file, old text, new text, rules that run again for it, rules that n
         LIBRARY / "scores.py",
         "/ 2.0",
         "/ 3.0",
-        {"score_retrieval_sets", "tabulate_blind_baselines"},
+        {"score_retrieval_sets", "audit_retrieval_sets"},
         {*UPSTREAM_OF_SETS, "build_retrieval_sets", "extract_features"},
     ),
     "a script": (

@@ -199,18 +199,28 @@ def get_source_files():
         path for corpus in config["corpora"]["use"] for path in get_corpus_paths(corpus)
     ]
     files += [path for model in USED_MODELS for path in get_model_weights(model)]
-    files += config["parser_review"]["labelled"] + get_language_model_files("audit")
-    files += get_language_model_files("foils")
+    files += config["parser_review"]["labelled"] + config["foils"]["exclusions"]
+    for block, key in LANGUAGE_MODELS:
+        files += get_language_model_files(block, key)
     made = ("results/icons/", f"{STORE}/")
     return [path for path in files if not path.startswith(made)]
 
 
-def get_language_model_files(block):
-    """Files of a block's language model; none where there is no such model, or the config names one of the hub."""
-    path = Path(config[block]["language_model"] or "")
+LANGUAGE_MODELS = (
+    ("audit", "language_model"),
+    ("foils", "language_model"),
+    ("captioner", "model"),
+    ("entailment", "model"),
+)
+"""Keys of the config that may name a model of texts."""
+
+
+def get_language_model_files(block, key="language_model"):
+    """Files of a model of texts; none where there is no such model, or the config names one of a hub or server."""
+    path = Path(config[block][key] or "")
     if path.is_file():
         return [str(path)]
-    is_folder = config[block]["language_model"] and path.is_dir()
+    is_folder = config[block][key] and path.is_dir()
     return (
         sorted(str(found) for found in path.iterdir() if found.is_file())
         if is_folder
