@@ -203,7 +203,7 @@ def test_objects_of_one_name_make_no_foil_that_reads_like_the_caption(caption):
     pool = pool_of(relations=["next to", "behind", "above", "dog"])
     finder = FixedFinder("dog", "behind", "above", "next to")
     for seed in range(20):
-        drafts = FoilBuilder(finder, pool, seed).drafts(1, caption, atoms, facts_of(["dog"]))
+        drafts = FoilBuilder(finder, pool, seed, N_CANDIDATES).drafts(1, caption, atoms, facts_of(["dog"]))
         for draft in drafts.values():
             texts = [normal_text(text) for text in (caption, *(foil.text for foil in draft.foils))]
             assert len(set(texts)) == len(texts)
@@ -213,7 +213,7 @@ def test_objects_of_one_name_make_no_foil_that_reads_like_the_caption(caption):
     ("words", "reason"), [((), "atom_foils"), (("dog",), "atom_foils"), (("jar", "cup", "bowl", "box"), "comp_foils")]
 )
 def test_caption_of_one_word_is_left_out_with_a_reason(words, reason):
-    builder = FoilBuilder(FixedFinder(*words), pool_of(), seed=1)
+    builder = FoilBuilder(FixedFinder(*words), pool_of(), 1, N_CANDIDATES)
     assert build(builder, 1, "dog", [atom("object", "dog")], facts_of(["dog"])) == ({}, reason)
 
 
