@@ -157,10 +157,14 @@ def filter_settings(config: Mapping, family: str) -> dict:
     }
 
 
+SAMPLING = ("complexities", "seed", "tries", "max_per_image", "max_overlap", "attribute_share", "n_foils")
+"""Keys of the block `productivity` that the subgraphs of an image depend on."""
+
+
 def subgraphs_settings(config: Mapping) -> dict:
-    """Returns what the sampling of subgraphs depends on."""
-    productivity = {key: value for key, value in config["productivity"].items() if key != "max_queries"}
-    return {"productivity": productivity, "regions": config["regions"]}
+    """Returns what the subgraphs of an image depend on."""
+    chosen = {key: config["productivity"][key] for key in SAMPLING}
+    return {"productivity": chosen, "regions": config["regions"]}
 
 
 def productivity_foils_settings(config: Mapping) -> dict:
