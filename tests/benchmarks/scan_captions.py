@@ -26,8 +26,9 @@ import pyarrow.parquet as pq
 from spliced_corpus import read_gold, write_corpus
 
 from crepebench.corpora import fold
-from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT_RELATION_OBJECT, load_parser, parse_texts
+from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT_RELATION_OBJECT
 from crepebench.lemmas import lemmatise
+from crepebench.parsing import load_parser, parse_texts
 from crepebench.scan import CandidateIndex
 from crepebench.surface_forms import split_runs
 from crepebench.vocabularies import vocabulary_keys

@@ -23,7 +23,7 @@ from spliced_corpus import read_gold, write_corpus
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 
-from crepebench.graphs import load_parser, parse_texts  # noqa: E402
+from crepebench.parsing import load_parser, parse_texts  # noqa: E402
 from crepebench.region_parsing import graph_row  # noqa: E402
 from crepebench.schema import GRAPHS, write_table  # noqa: E402
 from crepebench.vocabularies import KEY_FIELDS  # noqa: E402

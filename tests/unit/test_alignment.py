@@ -2,7 +2,7 @@ import pytest
 
 from crepebench.accounting import KEPT, READ
 from crepebench.alignment import Annotation, Thing, align
-from crepebench.graphs import parse_texts
+from crepebench.parsing import parse_texts
 
 
 def thing(*names, attributes=()):

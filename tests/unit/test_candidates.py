@@ -12,7 +12,7 @@ import pytest
 from crepebench import candidates
 from crepebench.candidates import OpenKeys, count_candidates, parse_candidates, write_candidate_counts, write_found
 from crepebench.draws import N_TIERS, write_draws
-from crepebench.graphs import parse_texts
+from crepebench.parsing import parse_texts
 from crepebench.schema import CANDIDATE_COUNTS, VOCABULARY, read_table, write_table
 from crepebench.vocabularies import KEY_FIELDS, UNDECIDED, atom_key, vocabulary_keys, vocabulary_rows
 

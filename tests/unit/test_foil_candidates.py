@@ -3,7 +3,7 @@ import json
 import pytest
 
 from crepebench.foil_candidates import build_foils, draw_regions
-from crepebench.graphs import parse_texts
+from crepebench.parsing import parse_texts
 from crepebench.region_parsing import filter_graphs, graph_row
 from crepebench.schema import (
     FOIL_CANDIDATES,

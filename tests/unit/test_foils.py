@@ -5,7 +5,7 @@ import pytest
 
 from crepebench import inflection
 from crepebench.foils import FoilBuilder, normal_text
-from crepebench.graphs import parse_texts
+from crepebench.parsing import parse_texts
 from crepebench.region_parsing import graph_row
 from crepebench.replacements import Candidate, CandidateFinder
 from crepebench.word_pool import build_pool
@@ -194,6 +194,27 @@ def test_replacements_that_read_alike_make_one_foil():
         foils, _ = build(FoilBuilder(finder, pool_of(), seed, N_CANDIDATES), 1, "red jars", atoms, facts_of())
         texts = [foil.text for foil in foils["combined"]]
         assert len(set(texts)) == len(texts) >= 10
+
+
+@pytest.mark.parametrize("caption", ["a dog next to a dog", "A Dog next to a dog."])
+def test_objects_of_one_name_make_no_foil_that_reads_like_the_caption(caption):
+    atoms = [atom("object", "dog", start=2), atom("object", "dog", start=16)]
+    atoms.append(atom("relation", "next to", start=6, subject=0, object_=1))
+    pool = pool_of(relations=["next to", "behind", "above", "dog"])
+    finder = FixedFinder("dog", "behind", "above", "next to")
+    for seed in range(20):
+        drafts = FoilBuilder(finder, pool, seed, N_CANDIDATES).drafts(1, caption, atoms, facts_of(["dog"]))
+        for draft in drafts.values():
+            texts = [normal_text(text) for text in (caption, *(foil.text for foil in draft.foils))]
+            assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"), [((), "atom_foils"), (("dog",), "atom_foils"), (("jar", "cup", "bowl", "box"), "comp_foils")]
+)
+def test_caption_of_one_word_is_left_out_with_a_reason(words, reason):
+    builder = FoilBuilder(FixedFinder(*words), pool_of(), 1, N_CANDIDATES)
+    assert build(builder, 1, "dog", [atom("object", "dog")], facts_of(["dog"])) == ({}, reason)
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ from crepebench.accounting import KEPT, READ, kept_rows
 from crepebench.aliases import Aliases
 from crepebench.annotations import read_items
 from crepebench.corpora import list_files, read_batches
-from crepebench.graphs import parse_texts
 from crepebench.image_files import IMAGE_ZIPS, ImageSearch
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE, load_model
 from crepebench.objects import AttributeEntries, MergedObjects, attribute_items, object_rows
+from crepebench.parsing import parse_texts
 from crepebench.regions import canonical_caption, filter_regions
 from crepebench.visual_genome import ANNOTATIONS, image_rows, region_rows, relationship_rows
 from icons_world import phrases

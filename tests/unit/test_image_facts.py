@@ -1,7 +1,7 @@
 import pytest
 
-from crepebench.graphs import parse_texts
 from crepebench.image_facts import collect_facts, head_noun, normal_relation
+from crepebench.parsing import parse_texts
 from crepebench.region_parsing import graph_row
 
 from .foil_rows import object_row, relationship_row

@@ -39,6 +39,7 @@ def test_word_that_carries_the_form_is_inflected(lemma, tag, form):
         ("dog", "dog", False),
         ("sheep", "sheep", False),
         ("glass", "glasses", True),
+        ("clothes", "clothes", True),
         ("pants", "pants", True),
         ("scissors", "scissors", True),
     ],
@@ -52,6 +53,7 @@ def test_plural_is_seen_by_its_form(lemma, surface, plural):
     [
         ("dog", "dogs", "wolf", "wolves"),
         ("man", "men", "woman", "women"),
+        ("mouse", "mice", "leaf", "leaves"),
         ("dog", "dog", "wolf", "wolf"),
         ("bowl", "bowls", "wine glass", "wine glasses"),
         ("shirt", "shirts", "pants", "pants"),
@@ -139,6 +141,52 @@ def test_noun_that_is_always_plural_is_its_own_lemma_and_plural(noun):
     assert lemmatise(noun, "NOUN") == noun
     assert inflect(noun, "NNS") == noun
     assert is_plural(noun, noun)
+
+
+@pytest.mark.parametrize(
+    ("caption", "lemma", "surface", "replacement", "foil"),
+    [
+        ("two dogs running", "dog", "dogs", "wolf", "two wolves running"),
+        ("two men's hats.", "man", "men", "woman", "two women's hats."),
+        ("pants on a chair", "pants", "pants", "shirt", "shirts on a chair"),
+    ],
+)
+def test_noun_in_a_caption_keeps_its_number(caption, lemma, surface, replacement, foil):
+    start = caption.index(surface)
+    words = match_noun(lemma, surface, replacement)
+    assert replace_span(caption, start, start + len(surface), words) == foil
+
+
+@pytest.mark.parametrize(
+    ("caption", "surface", "form", "foil"),
+    [
+        ("a dog is sitting on a bed", "sitting on", "standing on", "a dog is standing on a bed"),
+        ("a dog sits on a bed", "sits on", "standing on", "a dog is standing on a bed"),
+        ("two dogs sit on a bed", "sit on", "standing on", "two dogs are standing on a bed"),
+    ],
+)
+def test_relation_in_a_caption_keeps_its_verb_form(caption, surface, form, foil):
+    start = caption.index(surface)
+    assert replace_span(caption, start, start + len(surface), match_relation("sit on", surface, form)) == foil
+
+
+def test_articles_and_capitals_agree_when_two_nouns_trade_places():
+    caption = "A child holding an umbrella"
+    caption = replace_span(caption, caption.index("umbrella"), len(caption), "child")
+    assert replace_span(caption, 2, 7, "umbrella") == "An umbrella holding a child"
+
+
+@pytest.mark.parametrize(
+    "caption", ["The man's hat , isn't red .", "a dog's “toy”.", "An owl's nest: 2 eggs!", "a . b ."]
+)
+def test_words_that_are_not_replaced_stay_as_they_are_to_the_byte(caption):
+    for word in caption.split():
+        start = caption.index(word)
+        foil = replace_span(caption, start, start + len(word), "jar")
+        after = caption[start + len(word) :]
+        assert foil.encode().endswith(after.encode())
+        before = foil.removesuffix(after).removesuffix("jar")
+        assert before in (caption[:start], caption[:start].replace("An ", "A "))
 
 
 def test_swap_keeps_word_count():

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph, parse_texts
+from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph
+from crepebench.parsing import parse_texts
 from crepebench.phrases import ALL, PAPER_RULE
 
 PAGE = Path(__file__).parents[2] / "docs" / "parser.md"

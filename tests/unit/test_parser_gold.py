@@ -2,8 +2,9 @@
 
 import pytest
 
-from crepebench.graphs import RELATION, necessary_words, parse_texts
+from crepebench.graphs import RELATION
 from crepebench.lemmas import INFLECTED, lemmatise
+from crepebench.parsing import necessary_words, parse_texts
 from crepebench.phrases import ALL, PAPER_RULE
 from tests.benchmarks.parser_gold import (
     MAPPING,

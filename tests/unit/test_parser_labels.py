@@ -3,8 +3,9 @@ from collections import Counter
 
 import pytest
 
-from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, parse_texts
+from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
 from crepebench.parser_labels import check_ids, graph_facts, label_fact, read_web_captions
+from crepebench.parsing import parse_texts
 from crepebench.texts import normalise_text
 
 ROW = {

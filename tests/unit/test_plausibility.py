@@ -8,6 +8,7 @@ import pytest
 from crepebench import plausibility
 from crepebench.plausibility import MaskedLanguageModel, StoredLikelihoods, score_foils
 from crepebench.schema import FOIL_CANDIDATES, FOIL_SCORES, read_table, write_table
+from crepebench.stored_values import read_shards_file
 
 from .foil_rows import candidate
 
@@ -80,6 +81,8 @@ def test_every_candidate_and_truth_is_scored(tiny_bert, tmp_path):
     rows = read_table(paths["scores"], FOIL_SCORES).to_pylist()
     assert [(row["source_id"], len(row["scores"])) for row in rows] == [(1, 3), (3, 2)]
     assert rows[0]["scores"][0] == rows[1]["scores"][0]
+    ((identity, shard),) = read_shards_file(paths["scores"])
+    assert (tmp_path / "store" / identity / f"{shard}.parquet").exists()
 
 
 def test_a_causal_model_finds_nonsense_unlikely(tmp_path):

@@ -332,15 +332,15 @@ def digests(scripts):
         (
             "schema.py",
             ('("split", pa.string()),', '("split", pa.string()), ("count", pa.int64()),'),
-            {"build_splits", "tabulate_blind_baselines", "tabulate_icons_control", "tabulate_systematicity"},
+            {"build_splits", "audit_retrieval_sets", "tabulate_icons_control", "tabulate_systematicity"},
         ),
         (
             "schema.py",
-            ('*SET_FIELDS, ("foils", pa.list_(FOIL))', '*SET_FIELDS, ("note", pa.string()), ("foils", pa.list_(FOIL))'),
+            ('("foils", pa.list_(FOIL)),', '("foils", pa.list_(FOIL)), ("note", pa.string()),'),
             {
                 *("build_retrieval_sets", "extract_features", "score_retrieval_sets", "plot_contact_sheet"),
                 *("tabulate_icons_control", "tabulate_systematicity", "tabulate_thinned_gap"),
-                "tabulate_blind_baselines",
+                *("audit_retrieval_sets", "tabulate_productivity"),
             },
         ),
         (
@@ -353,26 +353,27 @@ def digests(scripts):
                 *("build_region_graphs", "build_retrieval_sets", "build_splits", "build_visual_genome"),
                 *("build_foils", "filter_foils", "parse_candidates", "score_foils"),
                 *("extract_features", "filter_graphs", "filter_regions", "parse_corpus", "parse_regions"),
-                "score_retrieval_sets",
+                *("score_retrieval_sets", "score_entailment", "sample_subgraphs", "filter_subgraphs"),
             },
         ),
         ("foils.py", ("class FoilBuilder:\n", "class FoilBuilder:\n    note = 1\n"), {"build_foils"}),
         (
             "image_facts.py",
             ('ARTICLES = ("a", ', 'ARTICLES = ("a", "some", '),
-            {"build_foils", "build_region_graphs", "build_word_pool"},
+            {"build_foils", "build_region_graphs", "build_word_pool", "sample_subgraphs"},
         ),
         (
-            "foils.py",
-            ('FOIL_TYPES = ("atom", ', 'FOIL_TYPES = ("atom", "swap", '),
+            "families.py",
+            ("PRODUCTIVITY: {ATOM: (ATOM,), SWAP", "PRODUCTIVITY: {COMP: (COMP,), ATOM: (ATOM,), SWAP"),
             {
-                *("build_foils", "build_retrieval_sets", "tabulate_blind_baselines", "tabulate_icons_control"),
-                *("tabulate_systematicity", "tabulate_thinned_gap"),
+                *("build_foils", "filter_foils", "build_retrieval_sets", "audit_retrieval_sets"),
+                *("tabulate_icons_control", "tabulate_productivity", "tabulate_systematicity", "tabulate_thinned_gap"),
+                "plot_contact_sheet",
             },
         ),
         ("region_parsing.py", ("def filter_graphs(", "def filter_graphs(*, "), {"filter_graphs"}),
         (
-            "graphs.py",
+            "parsing.py",
             ("def build_graph(", "def build_graph(*, "),
             {"build_parser_review", "parse_candidates", "parse_corpus", "parse_regions", "tabulate_parser_quality"},
         ),

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from crepebench.graphs import parse_texts
+from crepebench.parsing import parse_texts
 from crepebench.region_parsing import drop_reason, filter_graphs, graph_row, parse_regions
 from crepebench.schema import GRAPHS, REGIONS, read_table, write_table
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crepebench.graphs import necessary_words, parse_texts
+from crepebench.parsing import necessary_words, parse_texts
 from crepebench.phrases import ALL
 from crepebench.scan import CandidateIndex
 from crepebench.surface_forms import find_runs, split_runs

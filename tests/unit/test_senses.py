@@ -3,7 +3,9 @@ import pytest
 from crepebench.senses import SenseChooser
 
 POOL = {
-    "n": frozenset("bowl cup dish saucer fork car truck table chair cat horse doll heron fridge hat leg hand".split()),
+    "n": frozenset(
+        "bowl cup dish saucer fork car truck table chair cat horse doll heron fridge hat leg hand jeans burger".split()
+    ),
     "v": frozenset(["sit", "stand", "lie"]),
 }
 
@@ -17,6 +19,22 @@ def test_sense_of_the_annotators_of_this_image_comes_first(lexicon):
     assert str(chooser.sense("plate", "n", ["bowl.n.01", "plate.n.04"])) == "plate.n.04 (annotated)"
 
 
+@pytest.mark.parametrize(
+    ("word", "name", "first"),
+    [
+        ("plate", "plate.n.04", "home_plate.n.01"),
+        ("bike", "bicycle.n.01", "motorcycle.n.01"),
+        ("kite", "kite.n.03", "kite.n.01"),
+        ("crane", "crane.n.04", "crane.n.01"),
+        ("pants", "trouser.n.01", "bloomers.n.01"),
+        ("hot dog", "hotdog.n.02", "hotdog.n.01"),
+    ],
+)
+def test_annotated_sense_comes_before_the_first(lexicon, word, name, first):
+    assert lexicon.synsets(word, "n")[0].name() == first
+    assert str(chooser_of(lexicon).sense(word, "n", [name])) == f"{name} (annotated)"
+
+
 def test_sense_that_annotators_gave_elsewhere_comes_next(lexicon):
     votes = {"bowl.n.01": 9, "plate.n.04": 2, "plate.n.02": 1}
     assert str(chooser_of(lexicon, plate=votes).sense("plate", "n")) == "plate.n.04 (annotated elsewhere)"
@@ -28,6 +46,8 @@ def test_sense_that_annotators_gave_elsewhere_comes_next(lexicon):
         ("plate", "plate.n.04"),
         ("kite", "kite.n.03"),
         ("crane", "crane.n.04"),
+        ("pants", "trouser.n.01"),
+        ("hot dog", "hotdog.n.02"),
         ("table", "table.n.02"),
         ("dog", "dog.n.01"),
         ("car", "car.n.01"),

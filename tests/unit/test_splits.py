@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from crepebench.graphs import parse_texts
+from crepebench.parsing import parse_texts
 from crepebench.region_parsing import graph_row
 from crepebench.schema import GRAPHS, SPLITS, VOCABULARY, read_table, write_table
 from crepebench.splits import decide_split, sort_keys, write_splits

@@ -1,6 +1,7 @@
 import json
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from filelock import FileLock, Timeout
 from crepebench.feature_index import Contents, write_index
 from crepebench.feature_store import FeatureStore
 from crepebench.schema import SCORES, write_table
+from crepebench.stored_values import StoredValues, shards_path
 from crepebench.stores import KEPT, REMOVED, judge_file, prune_stores, read_used_shards
 
 MODEL = "0123456789abcdef" * 2
@@ -35,8 +37,9 @@ class Run:
         write_index(str(self.index), contents.index_rows(self.store.find(keys)), origin)
 
 
-def prune(store, keep_days=30, shared_with=()):
-    return prune_stores(json.dumps({"features": str(store), "keep_days": keep_days, "shared_with": [*shared_with]}))
+def prune(store, keep_days=30, shared_with=(), language_model="no such folder"):
+    folders = {"features": str(store), "language_model": str(language_model)}
+    return prune_stores(json.dumps({**folders, "keep_days": keep_days, "shared_with": [*shared_with]}))
 
 
 @pytest.fixture
@@ -225,3 +228,95 @@ def test_indexes_are_read_under_the_lock_of_the_models(here, store, monkeypatch)
 )
 def test_verdict_and_reason_of_a_file(tmp_path, name, age_days, verdict):
     assert judge_file(tmp_path / MODEL / name, age_days, {(MODEL, "a" * 16)}, 5) == verdict
+
+
+SCORES_TABLE = "results/foils/systematicity/scores/part-00000-of-00001.parquet"
+
+
+def score(folder, store, *texts, table=SCORES_TABLE, days=99):
+    """Scores texts as a job of a run does, and returns the shard that it wrote, as if some days ago."""
+    before = set(store.rglob("*.parquet"))
+    values = StoredValues("b" * 32, lambda found: np.arange(len(found)), str(store), decimals=3)
+    values.of(texts)
+    (folder / table).parent.mkdir(parents=True, exist_ok=True)
+    (folder / table).touch()
+    values.write_used_shards(str(folder / table))
+    (shard,) = set(store.rglob("*.parquet")) - before
+    os.utime(shard, (time.time() - days * DAYS,) * 2)
+    return shard
+
+
+@pytest.fixture
+def likelihoods(tmp_path, here):
+    """The store of likelihoods of a run that has features, too."""
+    here.add("a")
+    here.write_index("a")
+    return tmp_path / "likelihoods"
+
+
+@pytest.mark.parametrize(
+    "table", [SCORES_TABLE, SCORES_TABLE.replace("systematicity/scores", "productivity/entailment")]
+)
+def test_likelihoods_that_no_table_came_from_are_removed_when_they_are_old(here, store, likelihoods, table):
+    old, young = (score(here.folder, likelihoods, text, table=table, days=days) for text, days in (("x", 99), ("y", 1)))
+    used = score(here.folder, likelihoods, "a jar", "a cup", table=table)  # the table that came before is written over
+    summary = prune(store, language_model=likelihoods)
+    assert set(likelihoods.rglob("*.parquet")) == {used, young}
+    assert not old.exists()
+    assert f"{store}: removed 0 files" in summary
+    assert f"{likelihoods}: removed 1 files" in summary
+    assert "(1 in use, 1 younger than 30 days)" in summary
+
+
+def test_damaged_and_half_written_likelihoods_are_removed(here, store, likelihoods):
+    used = score(here.folder, likelihoods, "a jar")
+    used.with_name(f"{'0' * 16}.parquet.damaged").write_text("x")
+    used.with_name(f".{'0' * 16}.123.partial.parquet").write_text("x")
+    assert "removed 2 files, 2 bytes (1 damaged, 1 half-written)" in prune(store, language_model=likelihoods)
+    assert set(used.parent.iterdir()) == {used}
+
+
+def test_likelihoods_of_a_run_that_shares_the_store_stay(here, there, store, likelihoods):
+    there.add("bb")
+    there.write_index("bb")
+    theirs = score(there.folder, likelihoods, "a jar")
+    prune(store, language_model=likelihoods, shared_with=["../there"])
+    assert theirs.exists()
+    prune(store, language_model=likelihoods)
+    assert not theirs.exists()
+
+
+@pytest.mark.parametrize("whose", ["here", "there"])
+@pytest.mark.parametrize("text", [None, "{", "[]", '{"identity": "b"}'])
+def test_likelihoods_of_unknown_shards_stop_and_nothing_is_removed(here, there, store, likelihoods, whose, text):
+    there.add("bb")
+    there.write_index("bb")
+    orphan = here.add("ccc", days=99)
+    folder = {"here": here, "there": there}[whose].folder
+    shard = score(folder, likelihoods, "a jar")
+    path = Path(shards_path(str(folder / SCORES_TABLE)))
+    path.unlink()
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ValueError, match=r"nothing was removed: which shards .*part-00000-of-00001.parquet came from"):
+        prune(store, language_model=likelihoods, shared_with=["../there"])
+    assert shard.exists()
+    assert orphan.exists()
+
+
+def test_features_and_likelihoods_may_share_a_folder(here, store):
+    used = here.add("a", days=99)
+    here.write_index("a")
+    scored = score(here.folder, store, "a jar")
+    assert prune(store, language_model=store).count("\n") == 0
+    assert used.exists() and scored.exists()
+
+
+def test_another_folder_than_that_of_likelihoods_is_not_touched(here, store, likelihoods):
+    answers = likelihoods.with_name("captions") / ("c" * 32) / "part.jsonl"
+    answers.parent.mkdir(parents=True)
+    answers.write_text("{}")
+    os.utime(answers, (0, 0))
+    score(here.folder, likelihoods, "a jar")
+    prune(store, keep_days=0, language_model=likelihoods)
+    assert answers.exists()

@@ -8,7 +8,8 @@ import pytest
 
 from crepebench import vocabularies
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.graphs import Graph, parse_texts
+from crepebench.graphs import Graph
+from crepebench.parsing import parse_texts
 from crepebench.schema import VOCABULARY, read_table, write_table
 from crepebench.vocabularies import (
     KEY_FIELDS,

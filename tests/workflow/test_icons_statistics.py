@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from crepebench.distinct import read_distinct
-from crepebench.graphs import parse_texts
 from crepebench.image_facts import normal_relation
+from crepebench.parsing import parse_texts
 from crepebench.regions import canonical_caption
 from crepebench.splits import SC, UC, decide_split
 from crepebench.vocabularies import count_keys

@@ -31,7 +31,7 @@ rule extract_features:
 
 
 rule prune_stores:
-    """Remove what no feature index points to from the feature store; runs only if it is named."""
+    """Remove what no result points to from the stores of features and likelihoods; runs only if it is named."""
     log:
         "results/logs/prune_stores/prune_stores.log",
     conda:
@@ -40,6 +40,6 @@ rule prune_stores:
         cfg=config_json("stores"),
         code=code_digest("prune_stores.py"),
     message:
-        "Pruning the feature store"
+        "Pruning the stores of features and likelihoods"
     script:
         "../scripts/prune_stores.py"

@@ -63,6 +63,7 @@ rule score_foils:
         language_model=get_language_model_files("foils"),
     output:
         scores="results/foils/{family}/scores/{part}.parquet",
+        shards="results/foils/{family}/scores/{part}.shards.json",
     log:
         "results/logs/score_foils/{family}_{part}.log",
     benchmark:

@@ -1,4 +1,4 @@
-"""Remove what is not in use from the feature store, and print what was done: crepebench.stores.prune_stores."""
+"""Remove what is not in use from the stores, and print what was done: crepebench.stores.prune_stores."""
 
 from crepebench.job import start_log
 from crepebench.stores import prune_stores

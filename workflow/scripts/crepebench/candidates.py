@@ -21,7 +21,8 @@ import pyarrow as pa
 from crepebench.accounting import KEPT, READ, write_accounting
 from crepebench.distinct import read_distinct
 from crepebench.draws import N_TIERS, Draws, count_rows, read_draws
-from crepebench.graphs import Graph, load_parser, parse_texts
+from crepebench.graphs import Graph
+from crepebench.parsing import load_parser, parse_texts
 from crepebench.scan import CandidateIndex
 from crepebench.schema import CANDIDATE_COUNTS, VOCABULARY, read_table, write_table, write_tables
 from crepebench.vocabularies import FAILED, KEY_FIELDS, PARSED, REPEATED, UNDECIDED, vocabulary_keys, vocabulary_rows

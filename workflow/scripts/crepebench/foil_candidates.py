@@ -10,6 +10,7 @@ from dataclasses import asdict
 from crepebench.families import FOIL_TYPES, SYSTEMATICITY
 from crepebench.foils import Draft, FoilBuilder
 from crepebench.image_facts import collect_facts
+from crepebench.lexicon import Lexicon
 from crepebench.refined_foils import RefinedFoilBuilder
 from crepebench.replacements import CandidateFinder
 from crepebench.schema import (
@@ -25,7 +26,7 @@ from crepebench.schema import (
 )
 from crepebench.word_pool import read_word_pool
 from crepebench.word_tables import read_word_tables
-from crepebench.wordnet import Lexicon, read_wordnet
+from crepebench.wordnet import read_wordnet
 
 logger = logging.getLogger(__name__)
 

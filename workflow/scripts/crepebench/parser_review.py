@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from crepebench.corpora import list_files, read_batches
 from crepebench.files import atomic_path
-from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, load_parser, parse_texts
+from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
 from crepebench.parser_labels import Facts, LabelledCaption, graph_facts, label_fact
+from crepebench.parsing import load_parser, parse_texts
 
 COLUMNS_OF_KIND = {OBJECT: "objects", ATTRIBUTE: "attributes", RELATION: "relations"}
 FOUND = tuple(f"found_{name}" for name in COLUMNS_OF_KIND.values())

@@ -4,21 +4,16 @@ Source: paper section 4.1: BERT filters the foils; checkpoint, score and thresho
 likelihoods only say how many foils of a set are likelier than its truth (`crepebench.refinement`).
 """
 
-import hashlib
 import json
-import logging
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from crepebench.feature_store import FeatureStore
 from crepebench.language_models import DECIMALS, LanguageModel, batches
 from crepebench.schema import FOIL_CANDIDATES, FOIL_SCORES, iterate_rows, write_table
-
-logger = logging.getLogger(__name__)
+from crepebench.stored_values import StoredValues, model_identity
 
 MASKED, CAUSAL = "masked", "causal"
-TEXTS_PER_SHARD = 20_000
 
 
 class MaskedLanguageModel:
@@ -77,17 +72,7 @@ def load_language_model(kind: str, name: str) -> MaskedLanguageModel | LanguageM
     return MaskedLanguageModel(name) if kind == MASKED else LanguageModel(name)
 
 
-def model_identity(kind: str, model) -> str:
-    """Returns a digest of kind, weights and vocabulary: what a text's likelihood depends on."""
-    digest = hashlib.sha256(kind.encode())
-    for key, tensor in sorted(model.model.state_dict().items()):
-        digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}".encode())
-        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    digest.update(json.dumps(sorted(model.tokenizer.get_vocab().items())).encode())
-    return digest.hexdigest()[:32]
-
-
-class StoredLikelihoods:
+class StoredLikelihoods(StoredValues):
     """The likelihoods of texts under one model, kept in a content-addressed store.
 
     Args:
@@ -97,29 +82,17 @@ class StoredLikelihoods:
     """
 
     def __init__(self, kind: str, name: str, store: str):
-        self._model = load_language_model(kind, name)
-        self._store = FeatureStore(store, model_identity(kind, self._model))
+        model = load_language_model(kind, name)
 
-    def of(self, texts: Sequence[str]) -> dict[str, float]:
-        """Returns the likelihood of each text; what the store lacks is scored and added, a shard at a time."""
-        keys = {text: hashlib.sha256(text.encode()).hexdigest()[:32] for text in dict.fromkeys(texts)}
-        there = self._store.find(keys.values())
-        missing = [text for text, key in keys.items() if key not in there]
-        logger.info("%d of %d texts are to be scored", len(missing), len(keys))
-        for start in range(0, len(missing), TEXTS_PER_SHARD):
-            chunk = missing[start : start + TEXTS_PER_SHARD]
-            found = self._model.log_likelihoods(chunk)
-            values = found[0] if isinstance(found, tuple) else found
-            self._store.add([keys[text] for text in chunk], values.astype(np.float32)[:, None])
-        places = self._store.find(keys.values())
-        values = self._store.read([places[key] for key in keys.values()])
-        return (
-            dict(zip(keys, np.round(values[:, 0].astype(np.float64), DECIMALS).tolist(), strict=True)) if keys else {}
-        )
+        def likelihoods(texts: Sequence[str]) -> np.ndarray:
+            found = model.log_likelihoods(texts)
+            return found[0] if isinstance(found, tuple) else found
+
+        super().__init__(model_identity(kind, model), likelihoods, store, DECIMALS)
 
 
 def score_foils(candidates_path: str, scores_path: str, cfg: str) -> None:
-    """Writes how likely a language model finds the truths and candidates of one part.
+    """Writes how likely a language model finds the truths and candidates of one part, and which shards say so.
 
     Args:
         candidates_path: table FOIL_CANDIDATES.
@@ -137,4 +110,5 @@ def score_foils(candidates_path: str, scores_path: str, cfg: str) -> None:
             scores = [found[text] for text in group]
             yield {"source_id": row["source_id"], "foil_type": row["foil_type"], "scores": scores}
 
+    likelihoods.write_used_shards(scores_path)
     write_table(scores_path, FOIL_SCORES, scored())

@@ -8,7 +8,8 @@ from dataclasses import asdict
 import polars as pl
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.graphs import Graph, load_parser, parse_texts
+from crepebench.graphs import Graph
+from crepebench.parsing import load_parser, parse_texts
 from crepebench.schema import GRAPHS, REGIONS, read_table, write_table
 
 

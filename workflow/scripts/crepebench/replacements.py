@@ -10,10 +10,10 @@ from crepebench import inflection
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
 from crepebench.image_facts import ImageFacts
 from crepebench.lemmas import PLURALIA_TANTUM
+from crepebench.lexicon import DOWN, UP, Lexicon
 from crepebench.senses import CHOSEN, Sense, SenseChooser
 from crepebench.word_pool import Pool
 from crepebench.word_tables import WordTables
-from crepebench.wordnet import DOWN, UP, Lexicon
 
 THE_PICTURE = frozenset("background distance foreground image photo photograph picture scene shot view".split())
 """Nouns by which annotators speak of the picture and its depth."""
@@ -72,14 +72,20 @@ class CandidateFinder:
         if key not in self._cache:
             found = self._cousins(sense, "n") if sense else {}
             found |= self._antonyms(text, sense)
-            allowed = self._pool.words[OBJECT] - self._lexicon.relatives(text, "n") - self._tables.blocked
+            allowed = self._pool.words[OBJECT] - self._lexicon.relatives(text, "n")
             is_mass = text in self._tables.mass_nouns
             self._cache[key] = [
                 Candidate(word, found[word])
                 for word in sorted(found.keys() & allowed)
-                if (word in self._tables.mass_nouns) == is_mass and not self._has_part(word, text)
+                if (word in self._tables.mass_nouns) == is_mass
+                and not self._is_blocked(word)
+                and not self._has_part(word, text)
             ]
         return self._cache[key]
+
+    def _is_blocked(self, text: str) -> bool:
+        """Says whether one of the words of a replacement is blocked: "senior citizen" says no more than "citizen"."""
+        return not self._tables.blocked.isdisjoint(text.split())
 
     def _cousins(self, sense: Sense, pos: str) -> dict[str, str]:
         """Returns the words of the pool that are commonly understood as a cousin of a sense, with their source.
@@ -125,8 +131,8 @@ class CandidateFinder:
         else:
             first = self._lexicon.synsets(text, "a")[:1]  # annotators gave adjectives no senses
             found = {word: f"antonym of {text}" for s in first for word in self._lexicon.antonyms(text, s)}
-        allowed = self._pool.words[ATTRIBUTE] - self._lexicon.synonyms(text, "a") - self._tables.blocked
-        return [Candidate(word, found[word]) for word in sorted(found.keys() & allowed)]
+        allowed = self._pool.words[ATTRIBUTE] - self._lexicon.synonyms(text, "a")
+        return [Candidate(word, found[word]) for word in sorted(found.keys() & allowed) if not self._is_blocked(word)]
 
     def _may_be_true(self, attribute: str, true: set[str]) -> bool:
         """Says whether an attribute is, or means much the same as, one that is true of the kind."""
@@ -148,8 +154,8 @@ class CandidateFinder:
             verbs = {word: source for word, source in verbs.items() if word not in self._lexicon.relatives(verb, "v")}
             verbs |= self._antonyms(verb, sense)
             found = {f"{word} {rest}".strip(): source for word, source in verbs.items()}
-        allowed = {word for word in self._pool.words[RELATION] if word.partition(" ")[0] not in self._tables.blocked}
-        return [Candidate(word, found[word]) for word in sorted(found.keys() & allowed)]
+        allowed = found.keys() & self._pool.words[RELATION]
+        return [Candidate(word, found[word]) for word in sorted(allowed) if not self._is_blocked(word)]
 
     def _has_a_place(self, noun: str) -> bool:
         """Says whether something can be above or outside what a noun names: no colour, and not the photo itself."""

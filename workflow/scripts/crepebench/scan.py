@@ -10,7 +10,8 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT_RELATION_OBJECT, necessary_words
+from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT_RELATION_OBJECT
+from crepebench.parsing import necessary_words
 from crepebench.surface_forms import find_runs
 
 Key = tuple[str, str, str, str, str]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from crepebench.wordnet import Lexicon
+from crepebench.lexicon import Lexicon
 
 ANNOTATED = "annotated"
 ANNOTATED_ELSEWHERE = "annotated elsewhere"

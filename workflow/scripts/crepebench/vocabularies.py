@@ -17,8 +17,9 @@ import pyarrow as pa
 from crepebench.accounting import KEPT, READ, read_accounting, write_accounting
 from crepebench.corpus_ids import read_corpus_id
 from crepebench.distinct import read_distinct
-from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph, load_parser, parse_texts
+from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph
 from crepebench.merges import merge_sorted
+from crepebench.parsing import load_parser, parse_texts
 from crepebench.schema import COMPOUND_FIELDS, VOCABULARY, read_table, write_table
 
 KEY_FIELDS = [name for name, _ in COMPOUND_FIELDS]
@@ -64,7 +65,7 @@ def count_keys(
 
     Args:
         batches: captions, and (n,) int64, how often each stands in the corpus.
-        parser: what `crepebench.graphs.load_parser` returns.
+        parser: what `crepebench.parsing.load_parser` returns.
         attributes: which words are attributes; see `crepebench.phrases.is_attribute`.
         parsed: counts of the captions (KEPT, FAILED) to add to.
 

@@ -4,15 +4,8 @@ import random
 
 import pytest
 
-from crepebench.graphs import (
-    Atom,
-    Compound,
-    Graph,
-    build_graph,
-    load_parser,
-    necessary_words,
-    parse_texts,
-)
+from crepebench.graphs import Atom, Compound, Graph
+from crepebench.parsing import build_graph, load_parser, necessary_words, parse_texts
 from crepebench.phrases import ALL
 from crepebench.prepared_texts import prepare_text
 from crepebench.prepositions import MULTIWORD_PREPOSITIONS, NORMAL_FORM_OF_WORDS
@@ -324,7 +317,7 @@ def test_long_text_is_read_to_its_end(parser):
 
 
 def test_words_are_forgotten_after_a_chunk(parser, monkeypatch):
-    monkeypatch.setattr("crepebench.graphs.CHUNK_SIZE", 100)
+    monkeypatch.setattr("crepebench.parsing.CHUNK_SIZE", 100)
     rng = random.Random(1)
     texts = [" ".join("".join(rng.choices("abcdefgh", k=9)) for _ in range(5)) for _ in range(1000)]
     n_strings, n_words = len(parser.vocab.strings), len(list(parser.vocab))
@@ -344,7 +337,7 @@ def test_text_that_makes_a_rule_crash_gives_an_empty_graph(parser, monkeypatch, 
             raise IndexError("no such word")
         return build_graph(doc, *options)
 
-    monkeypatch.setattr("crepebench.graphs.build_graph", crash)
+    monkeypatch.setattr("crepebench.parsing.build_graph", crash)
     with caplog.at_level(logging.WARNING):
         graphs = list(parse_texts(["a red jar", "a bomb", "a blue box"], parser))
     assert [graph.failed for graph in graphs] == [False, True, False]
@@ -356,7 +349,7 @@ def test_many_texts_that_fail_are_an_error_of_the_code(parser, monkeypatch):
     def crash(doc, *options):
         raise NameError("no such rule")
 
-    monkeypatch.setattr("crepebench.graphs.build_graph", crash)
+    monkeypatch.setattr("crepebench.parsing.build_graph", crash)
     assert all(graph.failed for graph in parse_texts(["a red jar"] * 10, parser))
     with pytest.raises(RuntimeError, match="11 of 11 texts cannot be parsed"):
         list(parse_texts(["a red jar"] * 11, parser))
