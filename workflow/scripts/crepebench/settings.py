@@ -173,6 +173,11 @@ def productivity_foils_settings(config: Mapping) -> dict:
     return {**foils, "n_foils": config["productivity"]["n_foils"]}
 
 
+def entailment_settings(config: Mapping) -> dict:
+    """Returns what the probabilities of entailment depend on; the threshold is the choice's."""
+    return {"model": config["entailment"]["model"], "store": config["stores"]["language_model"]}
+
+
 def plausibility_settings(config: Mapping) -> dict:
     """Returns what the likelihoods of foils depend on."""
     chosen = {key: config["foils"][key] for key in ("plausibility", "language_model")}
