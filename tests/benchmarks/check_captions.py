@@ -16,8 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "workflow" / "scripts")]
 
 from crepebench.caption_checks import Checked, check_caption  # noqa: E402
+from crepebench.lexicon import Lexicon  # noqa: E402
 from crepebench.word_tables import WordTables, read_word_tables  # noqa: E402
-from crepebench.wordnet import Lexicon, read_wordnet, write_wordnet  # noqa: E402
+from crepebench.wordnet import read_wordnet, write_wordnet  # noqa: E402
 
 LABELLED = ROOT / "resources" / "captions" / "labelled_captions.jsonl"
 

@@ -21,8 +21,8 @@ from crepebench.caption_tokens import BE, CONNECTIVES, DETERMINERS, PRONOUNS, PU
 from crepebench.caption_words import normalise
 from crepebench.captions import ORDINALS, Mention
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
+from crepebench.lexicon import Lexicon
 from crepebench.word_tables import WordTables
-from crepebench.wordnet import Lexicon
 
 REASONS = (
     "not_one_line",

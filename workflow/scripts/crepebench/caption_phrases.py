@@ -13,7 +13,7 @@ from crepebench.captions import ORDINALS
 from crepebench.graphs import OBJECT
 from crepebench.inflection import PREPOSITIONS
 from crepebench.lemmas import lemmatise
-from crepebench.wordnet import Lexicon
+from crepebench.lexicon import Lexicon
 
 NEW = ("a", "an", "another")
 """Determiners of an object that was not mentioned."""

@@ -14,9 +14,9 @@ from crepebench.caption_tokens import BE, BOUNDARIES, DETERMINERS, Token
 from crepebench.caption_words import normalise, relation_words
 from crepebench.graphs import HAVE
 from crepebench.image_facts import COPULAS
+from crepebench.lexicon import Lexicon
 from crepebench.prepositions import NORMAL_FORM_OF_WORDS
 from crepebench.word_tables import WordTables
-from crepebench.wordnet import Lexicon
 
 OF, WITH, WEAR = "of", "with", "wear"
 FORMS = {
