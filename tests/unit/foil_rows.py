@@ -119,11 +119,12 @@ def relationship_row(subject, predicate, object_, image_id=9):
     return {**dict.fromkeys(RELATIONSHIPS.names), **ids, **texts, "synsets": []}
 
 
-def candidate(region_id=5, foil_type="atom", texts=("a blue jar", "a green jar"), reason="", image_id=9, **others):
+def candidate(source_id=5, foil_type="atom", texts=("a blue jar", "a green jar"), reason="", image_id=9, **others):
     """Returns a row of table FOIL_CANDIDATES."""
-    row = {"protocol": "refined", "foil_type": foil_type, "image_id": image_id, "region_id": region_id}
+    row = {"family": "systematicity", "protocol": "refined", "foil_type": foil_type, "image_id": image_id}
+    row["source_id"] = source_id
     row |= {"x": 1, "y": 2, "width": 300, "height": 200, "complexity": 2, "reason": reason}
     row |= {"caption": "a red jar", "caption_source": "visual_genome", **others}
-    kind = {"atom": "attribute", "comp": "attribute_object", "combined": "attribute"}[foil_type]
+    kind = {"comp": "attribute_object"}.get(foil_type, "attribute")
     words = {"kind": kind, "original": "red", "replacement": "blue", "source": "table of colours"}
     return {**row, "foils": [{"text": text, **words} for text in texts]}

@@ -7,16 +7,19 @@ import pytest
 from crepebench.audit import (
     COLUMNS,
     STRONGEST,
+    audit_retrieval_sets,
     audit_sets,
     candidate_sets,
     judge,
     make_parts,
+    productivity_cells,
     read_sets,
     systematicity_cells,
     tabulate_blind_baselines,
 )
 from crepebench.blind_scorers import CountScorer, Scorer
 from crepebench.candidate_texts import CandidateSet, CandidateSets
+from crepebench.measures import write_csv
 from crepebench.schema import RETRIEVAL_SETS, SPLITS, write_table
 
 SCORERS = [
@@ -46,6 +49,7 @@ class Audit:
                     "foil_type": foil_type,
                     "image_id": region_id % 20,
                     "region_id": region_id,
+                    "subgraph_id": None,
                     **dict.fromkeys(("x", "y", "width", "height", "complexity"), 1),
                     "caption": texts[0],
                     "caption_source": "visual_genome",
@@ -71,7 +75,7 @@ class Audit:
             "corpora": ["a", "b"],
         }
         splits = [self.path("a.parquet"), self.path("b.parquet")]
-        tabulate_blind_baselines(paths, splits, self.path(out), json.dumps(cfg))
+        audit_retrieval_sets(paths, splits, self.path(out), "systematicity", json.dumps(cfg))
         with open(self.path(out), newline="") as file:
             return list(csv.DictReader(file))
 
@@ -161,7 +165,7 @@ def test_regions_in_no_split_are_in_the_pooled_cell_only():
 def test_sets_are_read_with_their_texts(tmp_path):
     audit = Audit(tmp_path, n_regions=3)
     write_table(audit.path("sets.parquet"), RETRIEVAL_SETS, audit.rows[::-1])
-    ((protocol, foil_type, found), _) = read_sets([audit.path("sets.parquet")])
+    ((protocol, foil_type, found), _) = read_sets([audit.path("sets.parquet")], "systematicity")
     assert (protocol, foil_type, found["region_id"].to_list()) == ("paper", "atom", [0, 1, 2])
     row = audit.rows[0]
     expected = CandidateSet(row["image_id"], row["caption"], tuple(foil["text"] for foil in row["foils"]))
@@ -171,3 +175,32 @@ def test_sets_are_read_with_their_texts(tmp_path):
 def test_a_language_model_adds_its_two_scorers():
     names = [make().name for make in make_parts(1, object())]
     assert names == [*SCORERS[:-2], "language_model", "language_model_per_token"]
+
+
+def test_productivity_is_pooled_and_cut_by_number_of_atoms():
+    cells = [(cell.complexity, cell.rows.tolist()) for cell in productivity_cells(np.array([5, 4, 5]))]
+    assert cells == [("", [0, 1, 2]), (4, [1]), (5, [0, 2])]
+
+
+def test_productivity_needs_no_splits(tmp_path):
+    audit = Audit(tmp_path)
+    for row in audit.rows:
+        row.update(region_id=None, subgraph_id=row["region_id"], complexity=4 + row["region_id"] % 2)
+        row["foil_type"] = {"atom": "swap", "comp": "overall"}[row["foil_type"]]
+    write_table(audit.path("sets.parquet"), RETRIEVAL_SETS, audit.rows)
+    cfg = {"audit": {"folds": 3, "seed": 1, "language_model": None}, "evaluation": {"n_resamples": 100, "seed": 1}}
+    audit_retrieval_sets([audit.path("sets.parquet")], [], audit.path("p.csv"), "productivity", json.dumps(cfg))
+    with open(audit.path("p.csv"), newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["scorer"] == "strongest"]
+    keys = [(row["family"], row["corpus"], row["split"], row["foil_type"], row["complexity"]) for row in rows]
+    same = ("productivity", "all", "all")
+    assert keys == [(*same, name, n) for name in ("swap", "overall") for n in ("", "4", "5")]
+
+
+def test_audits_are_joined_as_they_are(tmp_path):
+    paths = [str(tmp_path / f"{i}.csv") for i in range(2)]
+    for i, path in enumerate(paths):
+        write_csv(path, COLUMNS, [{**dict.fromkeys(COLUMNS, f"{i}"), "low": 1.0}])
+    tabulate_blind_baselines(paths, str(tmp_path / "all.csv"))
+    lines = [(tmp_path / name).read_text().splitlines() for name in ("0.csv", "1.csv", "all.csv")]
+    assert lines[2] == [*lines[0], lines[1][1]]

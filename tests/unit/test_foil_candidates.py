@@ -65,7 +65,7 @@ def build(tmp_path_factory, parser, lexicon, repository):
             inputs = [path["regions"], path["graphs"], [path["parsed"]], *facts, pool, tables, "wordnet"]
             build_foils(*inputs, out, f"part-{part:05d}-of-{n_parts:05d}", json.dumps({**CFG, **cfg}))
             found += read_table(out, FOIL_CANDIDATES).to_pylist()
-        return sorted(found, key=lambda row: (row["region_id"], row["foil_type"]))
+        return sorted(found, key=lambda row: (row["source_id"], row["foil_type"]))
 
     yield build
     patch.undo()
@@ -87,27 +87,28 @@ def test_number_of_parts_does_not_change_the_candidates(build, regions, protocol
     assert sum(not row["reason"] for row in rows) >= 9
 
 
-def test_paper_has_full_sets_under_the_annotators_caption(build, regions):
+def test_paper_has_enough_foils_of_all_types_under_the_annotators_caption(build, regions):
     rows = [row for row in build(regions, protocol="paper") if not row["reason"]]
-    sizes = {(row["foil_type"], len(row["foils"])) for row in rows}
-    assert sizes == {("atom", 4), ("comp", 6), ("combined", 10)}
+    least = {"atom": 4, "comp": 6, "combined": 10}
+    assert all(len(row["foils"]) >= least[row["foil_type"]] for row in rows)
+    assert len({row["source_id"] for row in rows}) == len(rows) / 3
     assert {row["caption_source"] for row in rows} == {"visual_genome"}
 
 
 def test_refined_says_where_a_truth_comes_from(build, regions):
     rows = build(regions, protocol="refined")
-    found = {(row["foil_type"], row["caption"]) for row in rows if row["region_id"] == 100}
+    found = {(row["foil_type"], row["caption"]) for row in rows if row["source_id"] == 100}
     assert found == {
         ("atom", "a red jar above a blue box"),
         ("comp", "a red jar and a blue box"),
         ("combined", "a red jar and a blue box"),
     }
-    sources = {row["foil_type"]: row["caption_source"] for row in rows if row["region_id"] == 100}
+    sources = {row["foil_type"]: row["caption_source"] for row in rows if row["source_id"] == 100}
     assert sources == {"atom": "visual_genome", "comp": "compounds", "combined": "compounds"}
 
 
 def test_what_annotations_or_descriptions_say_is_no_foil(build, regions):
-    rows = [row for row in build(regions, protocol="refined") if row["region_id"] == 100]
+    rows = [row for row in build(regions, protocol="refined") if row["source_id"] == 100]
     replaced = {word for row in rows for foil in row["foils"] for word in foil["replacement"].split()}
     assert len(replaced) > 5
     assert not {"pot", "below", "tin"} & replaced
@@ -118,14 +119,14 @@ def test_same_crop_and_caption_make_one_set(build, regions):
     same = [{"region_id": i, "image_id": 9, "caption": text} for i in (1, 2)]
     same += [{"region_id": 3, "image_id": 9, "caption": text, "x": 2}, {"region_id": 4, "image_id": 7, "caption": text}]
     rows = build([*same, *regions], duplicates="keep", protocol="paper")
-    reasons = {row["region_id"]: row["reason"] for row in rows if row["foil_type"] == "atom" and row["region_id"] < 9}
+    reasons = {row["source_id"]: row["reason"] for row in rows if row["foil_type"] == "atom" and row["source_id"] < 9}
     assert reasons == {1: "", 2: "repeated_set", 3: "", 4: ""}
 
 
 def test_regions_that_are_not_drawn_are_counted(build, regions):
     rows = build(regions, protocol="refined", max_queries=3)
-    assert {row["region_id"] for row in rows if row["reason"] != "max_queries"} <= draw_regions(range(100, 114), 14, 1)
-    assert len({row["region_id"] for row in rows if row["reason"] != "max_queries"}) == 3
+    assert {row["source_id"] for row in rows if row["reason"] != "max_queries"} <= draw_regions(range(100, 114), 14, 1)
+    assert len({row["source_id"] for row in rows if row["reason"] != "max_queries"}) == 3
 
 
 def test_few_drawn_regions_are_among_many_and_change_with_the_seed():

@@ -13,6 +13,7 @@ from crepebench.word_pool import build_pool
 from .foil_rows import ATTRIBUTES, NOUNS, atom, facts_of, make_region, pool_of
 
 N_GRAPHS = 300
+N_CANDIDATES = 6
 
 
 def build(builder, *region):
@@ -24,7 +25,7 @@ def build(builder, *region):
 
 @pytest.fixture(scope="module")
 def builder(finder):
-    return FoilBuilder(finder, pool_of(), seed=5)
+    return FoilBuilder(finder, pool_of(), 5, N_CANDIDATES)
 
 
 @pytest.fixture(scope="module")
@@ -57,23 +58,20 @@ def is_absent(reader, word, kinds):
     return True
 
 
-def test_region_has_4_atom_and_6_comp_foils_or_none_and_a_reason(built):
+def test_region_has_at_least_4_atom_and_6_comp_foils_or_none_and_a_reason(built):
     for _, _, _, foils, reason in built:
         if reason:
             assert (foils, reason in ("atom_foils", "comp_foils")) == ({}, True)
         else:
-            assert {foil_type: len(found) for foil_type, found in foils.items()} == {
-                "atom": 4,
-                "comp": 6,
-                "combined": 10,
-            }
+            assert 4 <= len(foils["atom"]) <= N_CANDIDATES
+            assert len(foils["comp"]) == N_CANDIDATES
             assert foils["combined"] == foils["atom"] + foils["comp"]
 
 
 def test_no_foil_equals_its_caption_or_another_foil(full):
     for caption, _, _, foils in full:
         texts = [caption.lower().split()] + [foil.text.lower().split() for foil in foils["combined"]]
-        assert len({tuple(text) for text in texts}) == 11, caption
+        assert len({tuple(text) for text in texts}) == len(texts), caption
 
 
 def test_every_kind_of_foil_is_made(full):
@@ -164,7 +162,7 @@ def test_foils_depend_on_seed_and_region_but_not_on_order(builder, finder):
     regions = [(i, *make_region(np.random.default_rng([3, i]))) for i in range(12)]
     forwards = {i: build(builder, i, *region) for i, *region in regions}
     backwards = {i: build(builder, i, *region) for i, *region in reversed(regions)}
-    other_seed = {i: build(FoilBuilder(finder, pool_of(), seed=6), i, *region) for i, *region in regions}
+    other_seed = {i: build(FoilBuilder(finder, pool_of(), 6, N_CANDIDATES), i, *region) for i, *region in regions}
     assert forwards == backwards
     assert forwards != other_seed
 
@@ -182,10 +180,10 @@ class FixedFinder:
 def test_replacement_that_reads_like_the_original_makes_no_foil():
     atoms = [atom("object", "leave", surface="leaves"), atom("attribute", "red", object_=0, start=10)]
     finder = FixedFinder("leaf", "jar", "cup", "bowl", "box")
-    foils, reason = build(FoilBuilder(finder, pool_of(), seed=1), 1, "leaves is red", atoms[:1], facts_of())
+    foils, reason = build(FoilBuilder(finder, pool_of(), 1, N_CANDIDATES), 1, "leaves is red", atoms[:1], facts_of())
     assert (foils, reason) == ({}, "comp_foils")
     for seed in range(20):
-        foils, _ = build(FoilBuilder(finder, pool_of(), seed), 1, "leaves is red", atoms, facts_of())
+        foils, _ = build(FoilBuilder(finder, pool_of(), seed, N_CANDIDATES), 1, "leaves is red", atoms, facts_of())
         assert "leaves is red" not in {foil.text for foil in foils["atom"]}
 
 
@@ -193,9 +191,9 @@ def test_replacements_that_read_alike_make_one_foil():
     atoms = [atom("object", "jar", surface="jars", start=4), atom("attribute", "red", object_=0)]
     finder = FixedFinder("leaf", "leave", "cup", "bowl", "box")
     for seed in range(20):
-        foils, _ = build(FoilBuilder(finder, pool_of(), seed), 1, "red jars", atoms, facts_of())
+        foils, _ = build(FoilBuilder(finder, pool_of(), seed, N_CANDIDATES), 1, "red jars", atoms, facts_of())
         texts = [foil.text for foil in foils["combined"]]
-        assert len(set(texts)) == len(texts) == 10
+        assert len(set(texts)) == len(texts) >= 10
 
 
 @pytest.mark.parametrize(
@@ -204,7 +202,7 @@ def test_replacements_that_read_alike_make_one_foil():
 )
 def test_reason_says_which_foils_are_too_few(lexicon, tables, nouns, attributes, reason):
     pool = pool_of(objects=nouns, attributes=attributes)
-    builder = FoilBuilder(CandidateFinder(lexicon, tables, pool), pool, seed=1)
+    builder = FoilBuilder(CandidateFinder(lexicon, tables, pool), pool, 1, N_CANDIDATES)
     atoms = [atom("object", "bottle", start=6), atom("attribute", "red", start=2, object_=0)]
     assert build(builder, 1, "a red bottle", atoms, facts_of(["bottle"], [("red", "bottle")]))[1] == reason
 
@@ -226,7 +224,7 @@ def test_foils_of_parsed_captions_are_grammatical(lexicon, tables, parser, capti
     texts += ["a basket below a glass", "a green couch", "a jar close to a bowl", "a dog in front of a black table"]
     rows = [graph_row({"region_id": 1, "image_id": 1}, graph) for graph in parse_texts(texts, parser)]
     pool = build_pool([row["atoms"] for row in rows], 1)
-    builder = FoilBuilder(CandidateFinder(lexicon, tables, pool), pool, seed=1)
+    builder = FoilBuilder(CandidateFinder(lexicon, tables, pool), pool, 1, N_CANDIDATES)
     found = set()
     for region_id in range(20):
         foils, reason = build(builder, region_id, caption, rows[0]["atoms"], facts_of(["jar", "box"]))

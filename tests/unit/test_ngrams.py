@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from crepebench.candidate_texts import CandidateSet, CandidateSets, tokenise
+from crepebench.measures import recall_at
 from crepebench.ngrams import CHUNK, NgramScorer
 from crepebench.scores import truth_ranks
-from crepebench.tables import recall_at
 
 MEASURED = {"atom": 47.3, "swap": 52.9, "negate": 99.0}
 """R@1 of such a model on the released productivity files, as it was measured before this project."""

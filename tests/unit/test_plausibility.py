@@ -78,7 +78,7 @@ def test_every_candidate_and_truth_is_scored(tiny_bert, tmp_path):
     cfg = {"plausibility": "masked", "language_model": tiny_bert, "store": str(tmp_path / "store")}
     score_foils(paths["candidates"], paths["scores"], json.dumps(cfg))
     rows = read_table(paths["scores"], FOIL_SCORES).to_pylist()
-    assert [(row["region_id"], len(row["scores"])) for row in rows] == [(1, 3), (3, 2)]
+    assert [(row["source_id"], len(row["scores"])) for row in rows] == [(1, 3), (3, 2)]
     assert rows[0]["scores"][0] == rows[1]["scores"][0]
 
 

@@ -11,16 +11,17 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
+from crepebench.contact_sheets import plot_contact_sheet
+from crepebench.measures import write_csv
 from crepebench.plots import (
     BLUE,
     plot_accounting,
-    plot_contact_sheet,
     plot_systematicity,
     plot_systematicity_gap,
     plot_thinned_gap,
 )
 from crepebench.schema import IMAGES, RETRIEVAL_SETS, write_table
-from crepebench.tables import GAP_COLUMNS, SYSTEMATICITY_COLUMNS, write_csv
+from crepebench.systematicity_tables import GAP_COLUMNS, SYSTEMATICITY_COLUMNS
 from crepebench.thinning import COLUMNS as THINNED_COLUMNS
 
 
@@ -63,7 +64,8 @@ def plot_drops(folder, name, rows):
 def figures(monkeypatch):
     """The figures that are drawn, in place of the files."""
     found = []
-    monkeypatch.setattr("crepebench.plots._save", lambda figure, path: found.append(figure))
+    for module in ("plots", "drawing", "productivity_plots"):
+        monkeypatch.setattr(f"crepebench.{module}.save", lambda figure, path: found.append(figure))
     yield found
     for figure in found:
         pyplot.close(figure)
@@ -93,6 +95,7 @@ def set_row(image_id, foil_type="atom", caption="a red jar", foil="a blue jar"):
         "foil_type": foil_type,
         "image_id": image_id,
         "region_id": image_id,
+        "subgraph_id": None,
         **dict(zip(("x", "y", "width", "height"), (2, 3, 40, 30), strict=True)),
         "complexity": 2,
         "caption": caption,
@@ -126,11 +129,11 @@ class Sheet:
         rows = [{"image_id": image_id, **place, **others} for image_id, place in places.items()]
         write_table(str(folder / "images.parquet"), IMAGES, rows)
 
-    def draw(self, name, sets, n_sets=2):
+    def draw(self, name, sets, n_sets=2, family="systematicity", complexity=None):
         write_table(str(self.folder / "sets.parquet"), RETRIEVAL_SETS, sets)
         cfg = json.dumps({"contact_sheet_sets": n_sets, "seed": 1})
         paths = [str(self.folder / n) for n in ("sets.parquet", "images.parquet", name)]
-        plot_contact_sheet([paths[0]], paths[1], paths[2], cfg)
+        plot_contact_sheet([paths[0]], paths[1], paths[2], family, complexity, cfg)
         return self.folder / name
 
 

@@ -15,7 +15,7 @@ MASS = frozenset(["grass", "water"])
 
 
 def builder_of(finder, n_candidates=N_CANDIDATES):
-    return RefinedFoilBuilder(finder, pool_of(), 5, MASS, n_candidates)
+    return RefinedFoilBuilder(finder, pool_of(), 5, n_candidates, MASS)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
 from crepebench.audit import COLUMNS as AUDIT_COLUMNS
 from crepebench.pages import html_table, numeric_columns
 from crepebench.parser_quality import COLUMNS as QUALITY_COLUMNS
+from crepebench.systematicity_tables import BY_KIND_COLUMNS, GAP_COLUMNS, GAP_SEEDS_COLUMNS, SYSTEMATICITY_COLUMNS
 from crepebench.table_formats import (
     Explanation,
     explain_columns,
@@ -17,7 +18,6 @@ from crepebench.table_formats import (
     read_explanations,
     write_table_formats,
 )
-from crepebench.tables import BY_KIND_COLUMNS, GAP_COLUMNS, GAP_SEEDS_COLUMNS, SYSTEMATICITY_COLUMNS
 from crepebench.thinning import COLUMNS as THINNED_COLUMNS
 from icons_world.control import COLUMNS as CONTROL_COLUMNS
 

@@ -7,7 +7,7 @@ import pytest
 
 from crepebench.schema import GRAPHS, VOCABULARY, write_table
 from crepebench.splits import graph_keys
-from crepebench.tables import GAP_COLUMNS
+from crepebench.systematicity_tables import GAP_COLUMNS
 from crepebench.thinning import (
     COLUMNS,
     are_kept,
@@ -18,7 +18,7 @@ from crepebench.thinning import (
 )
 from crepebench.vocabularies import KEY_FIELDS, vocabulary_rows
 
-from .test_tables import Run
+from .test_systematicity_tables import Run
 
 KEYS = [("attribute_object", "", "", f"jar {i}", "red") for i in range(4000)]
 RED_JAR = ("attribute_object", "", "", "jar", "red")

@@ -1,11 +1,41 @@
-rule tabulate_blind_baselines:
-    """Write what text alone can solve: blind scorers on the retrieval sets, fitted on other images."""
+def get_splits(wildcards):
+    """Splits by every corpus; the productivity family has none."""
+    if wildcards.family == "productivity":
+        return []
+    return expand("results/splits/{corpus}.parquet", corpus=config["corpora"]["use"])
+
+
+rule audit_retrieval_sets:
+    """Measure what text alone can solve in a family's sets: blind scorers, fitted on other images."""
     input:
-        sets=get_retrieval_sets("systematicity"),
-        splits=expand(
-            "results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]
-        ),
+        sets=get_retrieval_sets("{family}"),
+        splits=get_splits,
         language_model=get_language_model_files("audit"),
+    output:
+        table="results/audit/{family}.csv",
+    log:
+        "results/logs/audit_retrieval_sets/{family}.log",
+    benchmark:
+        "results/benchmarks/audit_retrieval_sets/{family}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=16000,
+        runtime=240,
+    params:
+        cfg=get_settings(settings.audit_settings, "family"),
+        code=code_digest("audit_retrieval_sets.py"),
+    message:
+        "Measuring what text alone can solve in {wildcards.family} sets"
+    script:
+        "../scripts/audit_retrieval_sets.py"
+
+
+rule tabulate_blind_baselines:
+    """Join what text alone can solve in each family."""
+    input:
+        audits=expand("results/audit/{family}.csv", family=FAMILIES),
     output:
         table="results/tables/blind_baselines.csv",
     log:
@@ -14,14 +44,9 @@ rule tabulate_blind_baselines:
         "results/benchmarks/tabulate_blind_baselines/tabulate_blind_baselines.tsv"
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=16000,
-        runtime=240,
     params:
-        cfg=to_json(settings.audit_settings(config)),
         code=code_digest("tabulate_blind_baselines.py"),
     message:
-        "Measuring what text alone can solve"
+        "Joining what text alone can solve"
     script:
         "../scripts/tabulate_blind_baselines.py"

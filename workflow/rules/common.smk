@@ -14,6 +14,7 @@ if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
 from crepebench import provenance, settings
+from crepebench.families import FOIL_TYPES
 from icons_world import settings as icons_settings
 
 validate(
@@ -23,12 +24,15 @@ icons_settings.check_icons(config)
 settings.check_names(config)
 MODELS = settings.read_models(config)
 USED_MODELS = settings.used_models(config)
+FAMILIES = list(FOIL_TYPES)
 CONTROL = icons_settings.control_settings(config)
 TABLES = [
     "systematicity",
     "systematicity_gap",
     "systematicity_gap_seeds",
     "systematicity_by_kind",
+    "productivity",
+    "productivity_by_kind",
     "blind_baselines",
     "parser_quality",
     "accounting",
@@ -36,8 +40,13 @@ TABLES = [
 PLOTS = [
     "results/plots/systematicity.png",
     "results/plots/systematicity_gap.png",
+    "results/plots/productivity.png",
     "results/plots/accounting.png",
     "results/plots/contact_sheet_systematicity.png",
+]
+PLOTS += [
+    f"results/plots/contact_sheet_productivity_n{complexity}.png"
+    for complexity in config["plots"]["contact_sheet_complexities"]
 ]
 REPORT_RESULTS = "1 Results"
 REPORT_SETS = "2 Retrieval sets"
@@ -48,7 +57,7 @@ REPORT_RUN = "4 Run"
 wildcard_constraints:
     corpus="[a-z0-9_]+",
     model="[a-z0-9_]+",
-    family="systematicity",
+    family="systematicity|productivity",
     part="[0-9]{5}",
     n_parts="[0-9]{5}",
     seed="[0-9]+",
@@ -105,16 +114,18 @@ def get_foil_parts(folder):
     return [f"{folder}/{part}.parquet" for part in get_parts(config["foils"]["parts"])]
 
 
-def get_foil_scores():
+def get_foil_scores(folder):
     """Likelihoods of the foils, where a language model gives them."""
     is_scored = config["foils"]["plausibility"] in ("masked", "causal")
-    return get_foil_parts("results/foils/scores") if is_scored else []
+    is_used = is_scored and config["foils"]["protocol"] == "refined"
+    return get_foil_parts(folder) if is_used else []
 
 
-def get_foil_choices():
-    """The choice among the foils; none in the paper's protocol, which makes no more than it needs."""
-    is_refined = config["foils"]["protocol"] == "refined"
-    return ["results/foils/choices.parquet"] if is_refined else []
+def get_entailment(wildcards):
+    """Probabilities that foils follow from their truth, where a model of inference gives them."""
+    is_asked = config["entailment"]["backend"] == "nli"
+    folder = "results/foils/productivity/entailment"
+    return get_foil_parts(folder) if is_asked and wildcards.family == "productivity" else []
 
 
 def get_retrieval_sets(family):
@@ -125,24 +136,32 @@ def get_retrieval_sets(family):
 
 def get_accounting_files():
     """Counts of every stage that the tables rest on."""
-    stages = ("visual_genome", "regions", "graphs")
+    stages = ("visual_genome", "regions", "graphs", "subgraphs")
     shards = [
         path.removesuffix(".accounting.csv")
         for corpus in config["corpora"]["use"]
         for path in get_corpus_accounting(corpus)
     ]
     splits = [f"results/splits/{corpus}" for corpus in config["corpora"]["use"]]
+    captions = [
+        f"results/{stage}/{part}"
+        for stage in ("subgraphs/sampled", "captions")
+        for part in get_parts(config["foils"]["parts"])
+    ]
     sets = [
-        path.removesuffix(".parquet") for path in get_retrieval_sets("systematicity")
+        path.removesuffix(".parquet")
+        for family in FAMILIES
+        for path in get_retrieval_sets(family)
     ]
     per_model = [
-        f"results/{stage}/{model}/systematicity"
+        f"results/{stage}/{model}/{family}"
+        for family in FAMILIES
         for stage in ("features", "scores")
         for model in USED_MODELS
     ]
     is_annotated = config["graphs"]["source"] == "visual_genome"
     annotated = ["results/graphs/annotated"] if is_annotated else []
-    prefixes = annotated + shards + splits + sets + per_model
+    prefixes = annotated + shards + splits + captions + sets + per_model
     return [f"results/{stage}/accounting.csv" for stage in stages] + [
         f"{prefix}.accounting.csv" for prefix in prefixes
     ]

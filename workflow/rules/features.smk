@@ -1,7 +1,7 @@
 rule extract_features:
     """Encode the texts and crops of a family's retrieval sets that the feature store does not hold yet."""
     input:
-        sets=get_retrieval_sets("systematicity"),
+        sets=get_retrieval_sets("{family}"),
         images="results/visual_genome/images.parquet",
         places=get_found_image_places(),
         weights=get_weights,

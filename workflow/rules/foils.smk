@@ -24,7 +24,7 @@ rule build_word_pool:
 
 
 rule build_foils:
-    """Build truths and foils for one part of the images; protocol refined: more foils than sets need."""
+    """Build the truths of the systematicity sets of one part of the images, and more foils than they need."""
     input:
         regions="results/regions/regions.parquet",
         graphs="results/graphs/regions.parquet",
@@ -36,7 +36,7 @@ rule build_foils:
         tables=get_foil_tables(),
         wordnet="results/wordnet",
     output:
-        candidates="results/foils/{part}.parquet",
+        candidates="results/foils/systematicity/{part}.parquet",
     log:
         "results/logs/build_foils/{part}.log",
     benchmark:
@@ -59,14 +59,14 @@ rule build_foils:
 rule score_foils:
     """Score truths and foils of one part with a language model (foils.plausibility: masked, causal)."""
     input:
-        candidates="results/foils/{part}.parquet",
+        candidates="results/foils/{family}/{part}.parquet",
         language_model=get_language_model_files("foils"),
     output:
-        scores="results/foils/scores/{part}.parquet",
+        scores="results/foils/{family}/scores/{part}.parquet",
     log:
-        "results/logs/score_foils/{part}.log",
+        "results/logs/score_foils/{family}_{part}.log",
     benchmark:
-        "results/benchmarks/score_foils/{part}.tsv"
+        "results/benchmarks/score_foils/{family}_{part}.tsv"
     wildcard_constraints:
         part="part-[0-9]{5}-of-[0-9]{5}",
     conda:
@@ -78,30 +78,33 @@ rule score_foils:
         cfg=to_json(settings.plausibility_settings(config)),
         code=code_digest("score_foils.py"),
     message:
-        "Scoring foils, {wildcards.part}"
+        "Scoring {wildcards.family} foils, {wildcards.part}"
     script:
         "../scripts/score_foils.py"
 
 
 rule filter_foils:
-    """Choose, over all parts, the foils with which text alone cannot tell truth from foil (protocol refined)."""
+    """Choose the foils of all parts; protocol refined: those with which text alone cannot tell truth from foil."""
     input:
-        candidates=get_foil_parts("results/foils"),
-        scores=get_foil_scores(),
+        candidates=get_foil_parts("results/foils/{family}"),
+        scores=get_foil_scores("results/foils/{family}/scores"),
+        entailment=get_entailment,
+        exclusions=config["foils"]["exclusions"],
     output:
-        choices="results/foils/choices.parquet",
+        choices="results/foils/{family}/choices.parquet",
+        exclusions="results/foils/{family}/exclusions.csv",
     log:
-        "results/logs/filter_foils/filter_foils.log",
+        "results/logs/filter_foils/{family}.log",
     benchmark:
-        "results/benchmarks/filter_foils/filter_foils.tsv"
+        "results/benchmarks/filter_foils/{family}.tsv"
     conda:
         "../../environment.yml"
     resources:
         mem_mb=16000,
     params:
-        cfg=config_json("foils", "seed", "plausibility", "max_lost"),
+        cfg=get_settings(settings.filter_settings, "family"),
         code=code_digest("filter_foils.py"),
     message:
-        "Choosing foils"
+        "Choosing {wildcards.family} foils"
     script:
         "../scripts/filter_foils.py"

@@ -73,29 +73,62 @@ rule plot_accounting:
         "../scripts/plot_accounting.py"
 
 
-rule plot_contact_sheet:
-    """Draw some retrieval sets: crop, true caption and foils."""
+rule plot_productivity:
+    """Draw R@1 against the number of atoms, by model and foil type."""
     input:
-        sets=get_retrieval_sets("systematicity"),
+        table="results/tables/productivity.csv",
+    output:
+        plot=report(
+            "results/plots/productivity.png",
+            caption="../report/productivity.rst",
+            category=REPORT_RESULTS,
+            labels={"content": "plot: recall at 1 by number of atoms"},
+        ),
+    log:
+        "results/logs/plot_productivity/plot_productivity.log",
+    benchmark:
+        "results/benchmarks/plot_productivity/plot_productivity.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        code=code_digest("plot_productivity.py"),
+    message:
+        "Drawing the productivity plot"
+    script:
+        "../scripts/plot_productivity.py"
+
+
+def get_sheet_name(wildcards):
+    """What a contact sheet shows, in words."""
+    n = wildcards.complexity.removeprefix("_n")
+    return f"contact sheet: {wildcards.family}" + (f", {n} atoms" if n else "")
+
+
+rule plot_contact_sheet:
+    """Draw some retrieval sets: crop, true caption and foils; those of one number of atoms, or of any."""
+    input:
+        sets=get_retrieval_sets("{family}"),
         images="results/visual_genome/images.parquet",
         places=get_found_image_places(),
     output:
         sheet=report(
-            "results/plots/contact_sheet_systematicity.png",
+            "results/plots/contact_sheet_{family}{complexity}.png",
             caption="../report/contact_sheet.rst",
             category=REPORT_SETS,
-            labels={"content": "contact sheet of retrieval sets"},
+            labels={"content": get_sheet_name},
         ),
     log:
-        "results/logs/plot_contact_sheet/plot_contact_sheet.log",
+        "results/logs/plot_contact_sheet/{family}{complexity}.log",
     benchmark:
-        "results/benchmarks/plot_contact_sheet/plot_contact_sheet.tsv"
+        "results/benchmarks/plot_contact_sheet/{family}{complexity}.tsv"
+    wildcard_constraints:
+        complexity="(_n[0-9]+)?",
     conda:
         "../../environment.yml"
     params:
-        cfg=config_json("plots"),
+        cfg=config_json("plots", "contact_sheet_sets", "seed"),
         code=code_digest("plot_contact_sheet.py"),
     message:
-        "Drawing a sheet of retrieval sets"
+        "Drawing a sheet of {wildcards.family} sets"
     script:
         "../scripts/plot_contact_sheet.py"

@@ -1,15 +1,15 @@
 rule build_retrieval_sets:
-    """Write the systematicity sets of one part of the images: HN-Atom, HN-Comp and both together."""
+    """Write the retrieval sets of one part of the images, for every foil type of a family."""
     input:
-        candidates="results/foils/part-{part}-of-{n_parts}.parquet",
-        choices=get_foil_choices(),
+        candidates="results/foils/{family}/part-{part}-of-{n_parts}.parquet",
+        choices="results/foils/{family}/choices.parquet",
     output:
-        sets="results/retrieval_sets/systematicity/part-{part}-of-{n_parts}.parquet",
-        accounting="results/retrieval_sets/systematicity/part-{part}-of-{n_parts}.accounting.csv",
+        sets="results/retrieval_sets/{family}/part-{part}-of-{n_parts}.parquet",
+        accounting="results/retrieval_sets/{family}/part-{part}-of-{n_parts}.accounting.csv",
     log:
-        "results/logs/build_retrieval_sets/part-{part}-of-{n_parts}.log",
+        "results/logs/build_retrieval_sets/{family}_part-{part}-of-{n_parts}.log",
     benchmark:
-        "results/benchmarks/build_retrieval_sets/part-{part}-of-{n_parts}.tsv"
+        "results/benchmarks/build_retrieval_sets/{family}_part-{part}-of-{n_parts}.tsv"
     conda:
         "../../environment.yml"
     resources:
@@ -17,6 +17,6 @@ rule build_retrieval_sets:
     params:
         code=code_digest("build_retrieval_sets.py"),
     message:
-        "Writing retrieval sets, part {wildcards.part} of {wildcards.n_parts}"
+        "Writing {wildcards.family} sets, part {wildcards.part} of {wildcards.n_parts}"
     script:
         "../scripts/build_retrieval_sets.py"

@@ -1,7 +1,7 @@
 rule score_retrieval_sets:
     """Rank the truth in every retrieval set of a family, from cached features."""
     input:
-        sets=get_retrieval_sets("systematicity"),
+        sets=get_retrieval_sets("{family}"),
         index="results/features/{model}/{family}.parquet",
         identity="results/features/{model}/{family}.identity.json",
     output:

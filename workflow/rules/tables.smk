@@ -9,7 +9,7 @@ rule tabulate_systematicity:
         splits=expand(
             "results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]
         ),
-        blind="results/tables/blind_baselines.csv",
+        blind="results/audit/systematicity.csv",
     output:
         table="results/tables/systematicity.csv",
         gap="results/tables/systematicity_gap.csv",
@@ -30,6 +30,35 @@ rule tabulate_systematicity:
         "Writing the systematicity tables"
     script:
         "../scripts/tabulate_systematicity.py"
+
+
+rule tabulate_productivity:
+    """Write recalls by number of atoms, and pairwise accuracy by foil kind."""
+    input:
+        sets=get_retrieval_sets("productivity"),
+        scores=expand(
+            "results/scores/{model}/productivity.parquet",
+            model=USED_MODELS,
+        ),
+        blind="results/audit/productivity.csv",
+    output:
+        table="results/tables/productivity.csv",
+        by_kind="results/tables/productivity_by_kind.csv",
+    log:
+        "results/logs/tabulate_productivity/tabulate_productivity.log",
+    benchmark:
+        "results/benchmarks/tabulate_productivity/tabulate_productivity.tsv"
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=8000,
+    params:
+        cfg=to_json(settings.productivity_tables_settings(config)),
+        code=code_digest("tabulate_productivity.py"),
+    message:
+        "Writing the productivity tables"
+    script:
+        "../scripts/tabulate_productivity.py"
 
 
 rule tabulate_accounting:

@@ -8,6 +8,10 @@ if __name__ == "__main__":
     filter_foils(
         candidates_paths=list(snakemake.input.candidates),
         scores_paths=list(snakemake.input.scores),
+        entailment_paths=list(snakemake.input.entailment),
+        exclusions_paths=list(snakemake.input.exclusions),
         choices_path=snakemake.output.choices,
+        exclusions_path=snakemake.output.exclusions,
+        family=snakemake.wildcards.family,
         cfg=snakemake.params.cfg,
     )

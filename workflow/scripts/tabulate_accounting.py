@@ -1,7 +1,7 @@
-"""Join the counts of all stages: crepebench.tables.tabulate_accounting."""
+"""Join the counts of all stages: crepebench.accounting_tables.tabulate_accounting."""
 
+from crepebench.accounting_tables import tabulate_accounting
 from crepebench.job import start_log
-from crepebench.tables import tabulate_accounting
 
 if __name__ == "__main__":
     start_log(snakemake)

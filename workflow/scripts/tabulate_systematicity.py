@@ -1,7 +1,7 @@
-"""Write the systematicity tables: crepebench.tables.tabulate_systematicity."""
+"""Write the systematicity tables: crepebench.systematicity_tables.tabulate_systematicity."""
 
 from crepebench.job import start_log
-from crepebench.tables import tabulate_systematicity
+from crepebench.systematicity_tables import tabulate_systematicity
 
 if __name__ == "__main__":
     start_log(snakemake)

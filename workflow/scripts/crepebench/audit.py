@@ -4,6 +4,7 @@ A model of images and texts has shown that it looks only where it beats the stro
 is chosen on the training folds, and its figures are those of the held-out folds.
 """
 
+import csv
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,14 +23,13 @@ from crepebench.blind_scorers import (
     split_folds,
 )
 from crepebench.candidate_texts import CandidateSets, Texts, take_runs
-from crepebench.foils import FOIL_TYPES
+from crepebench.families import FOIL_TYPES, SYSTEMATICITY
 from crepebench.language_models import LanguageModel, LanguageModelScorer
+from crepebench.measures import STRONGEST, bootstrap_means, cell_seed, interval, recall_at, write_csv
 from crepebench.ngrams import NgramScorer
-from crepebench.retrieval_sets import FAMILY
 from crepebench.schema import RETRIEVAL_SETS, read_table
 from crepebench.scores import truth_ranks, truth_wins
-from crepebench.splits import ALL_SPLITS
-from crepebench.tables import STRONGEST, bootstrap_means, cell_seed, interval, read_splits, recall_at, write_csv
+from crepebench.splits import ALL_SPLITS, read_splits
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ ALL = "all"
 """Corpus and split of the rows that pool the sets."""
 COUNTED = ("words", "characters", "capitals", "punctuation")
 """Counts of which the fewest and the most are scorers of their own."""
-SET_COLUMNS = ["set_id", "protocol", "foil_type", "image_id", "region_id", "caption", "foils"]
+SET_COLUMNS = ["set_id", "protocol", "foil_type", "image_id", "region_id", "complexity", "caption", "foils"]
 
 
 class Results(NamedTuple):
@@ -139,6 +139,17 @@ def systematicity_cells(region_ids: np.ndarray, splits: Mapping[str, Mapping[int
                 yield Cell(corpus, split, "", np.flatnonzero(of_set == split))
 
 
+def productivity_cells(complexities: np.ndarray) -> Iterator[Cell]:
+    """Yields the cells of the productivity family: all sets, then those of each number of atoms.
+
+    Args:
+        complexities: (n_sets,) number of atoms of each truth.
+    """
+    yield Cell(ALL, ALL, "", np.arange(len(complexities)))
+    for complexity in np.unique(complexities).tolist():
+        yield Cell(ALL, ALL, complexity, np.flatnonzero(complexities == complexity))
+
+
 def cell_rows(
     cell: Cell, results: Mapping[str, Results], image_ids: np.ndarray, n_resamples: int, seed: list[int]
 ) -> Iterator[dict]:
@@ -159,41 +170,63 @@ def cell_rows(
         }
 
 
-def tabulate_blind_baselines(sets_paths: list[str], splits_paths: list[str], table_path: str, cfg: str) -> None:
-    """Writes blind_baselines.csv.
+def audit_retrieval_sets(
+    sets_paths: list[str], splits_paths: list[str], table_path: str, family: str, cfg: str
+) -> None:
+    """Writes the audit of a family.
 
     Args:
-        sets_paths: tables RETRIEVAL_SETS of the systematicity family.
-        splits_paths: table SPLITS of each corpus, in the order of `corpora`.
-        table_path: blind_baselines.csv.
-        cfg: JSON of `audit` (folds, seed, language_model), `evaluation` (n_resamples, seed) and `corpora` (names).
+        sets_paths: tables RETRIEVAL_SETS of the family.
+        splits_paths: table SPLITS of each corpus, in the order of `corpora`; none for productivity.
+        table_path: CSV to write.
+        family: family of the sets.
+        cfg: JSON of `audit` (folds, seed, language_model), `evaluation` (n_resamples, seed) and, for systematicity,
+            `corpora` (names).
     """
     config = json.loads(cfg)
     audit, evaluation = config["audit"], config["evaluation"]
-    splits = {name: read_splits(path) for name, path in zip(config["corpora"], splits_paths, strict=True)}
+    splits = {name: read_splits(path) for name, path in zip(config.get("corpora", ()), splits_paths, strict=True)}
     language_model = LanguageModel(audit["language_model"]) if audit["language_model"] else None
     parts = make_parts(audit["seed"], language_model)
     rows = []
-    for protocol, foil_type, found in read_sets(sets_paths):
+    for protocol, foil_type, found in read_sets(sets_paths, family):
         sets = candidate_sets(found)
         scores = audit_sets(sets, parts, audit["folds"], audit["seed"])
         results = {scorer: judge(values, sets) for scorer, values in scores.items()}
-        key = {"protocol": protocol, "family": FAMILY, "foil_type": foil_type}
+        key = {"protocol": protocol, "family": family, "foil_type": foil_type}
         random = 100.0 / (len(sets.texts) / len(sets))
-        for cell in systematicity_cells(found["region_id"].to_numpy(), splits):
+        if family == SYSTEMATICITY:
+            cells = systematicity_cells(found["region_id"].to_numpy(), splits)
+        else:
+            cells = productivity_cells(found["complexity"].to_numpy())
+        for cell in cells:
             seed = cell_seed(evaluation["seed"], *key.values(), cell.corpus, cell.split, str(cell.complexity))
             measured = cell_rows(cell, results, sets.image_ids, evaluation["n_resamples"], seed)
             rows += [{**key, **row, "random": random} for row in measured]
     write_csv(table_path, COLUMNS, rows)
 
 
-def read_sets(paths: Sequence[str]) -> Iterator[tuple[str, str, pl.DataFrame]]:
+def tabulate_blind_baselines(audits_paths: list[str], table_path: str) -> None:
+    """Joins the audits of the families to blind_baselines.csv.
+
+    Args:
+        audits_paths: audit of each family.
+        table_path: blind_baselines.csv.
+    """
+    rows = []
+    for path in audits_paths:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows += csv.DictReader(file)
+    write_csv(table_path, COLUMNS, rows)
+
+
+def read_sets(paths: Sequence[str], family: str) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Reads retrieval sets, and yields protocol, foil_type and sets, sorted so that results do not depend on parts."""
     tables = [pl.from_arrow(read_table(path, RETRIEVAL_SETS, SET_COLUMNS)) for path in paths]
     texts = pl.col("foils").list.eval(pl.element().struct.field("text"))
     sets = pl.concat(tables).with_columns(texts).sort("protocol", "image_id", "set_id")
     for protocol in sets["protocol"].unique().sort():
-        for foil_type in FOIL_TYPES:
+        for foil_type in FOIL_TYPES[family]:
             found = sets.filter(protocol=protocol, foil_type=foil_type)
             if len(found):
                 yield protocol, foil_type, found

@@ -4,10 +4,11 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
-from crepebench.foils import FOIL_TYPES, Draft, FoilBuilder
+from crepebench.families import FOIL_TYPES, SYSTEMATICITY
+from crepebench.foils import Draft, FoilBuilder
 from crepebench.image_facts import collect_facts
 from crepebench.refined_foils import RefinedFoilBuilder
 from crepebench.replacements import CandidateFinder
@@ -30,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 PAPER, REFINED = "paper", "refined"
 REPEATED = Draft(reason="repeated_set")
-NOT_DRAWN = dict.fromkeys(FOIL_TYPES, Draft(reason="max_queries"))
+NOT_DRAWN = dict.fromkeys(FOIL_TYPES[SYSTEMATICITY], Draft(reason="max_queries"))
 
 
 def draw_regions(region_ids: Sequence[int], most: int | None, seed: int) -> set[int]:
@@ -50,14 +51,25 @@ def make_builder(config: dict, pool_path: str, tables_paths: list[str], wordnet_
     pool, tables = read_word_pool(pool_path), read_word_tables(tables_paths)
     finder = CandidateFinder(Lexicon(read_wordnet(wordnet_path)), tables, pool)
     if config["protocol"] == PAPER:
-        return FoilBuilder(finder, pool, config["seed"])
-    return RefinedFoilBuilder(finder, pool, config["seed"], tables.mass_nouns, config["candidates"])
+        return FoilBuilder(finder, pool, config["seed"], config["candidates"])
+    return RefinedFoilBuilder(finder, pool, config["seed"], config["candidates"], tables.mass_nouns)
 
 
-def candidate_row(region: dict, protocol: str, foil_type: str, draft: Draft) -> dict:
-    """Returns a row of table FOIL_CANDIDATES."""
+def candidate_row(crop: Mapping, family: str, source_id: int, protocol: str, foil_type: str, draft: Draft) -> dict:
+    """Returns a row of table FOIL_CANDIDATES.
+
+    Args:
+        crop: row with image_id and box.
+        family: family of the sets.
+        source_id: id of the region or subgraph.
+        protocol: protocol of the foils.
+        foil_type: one of the family.
+        draft: truth and foils.
+    """
     return {
-        **{name: region[name] for name in ("image_id", "region_id", "x", "y", "width", "height")},
+        **{name: crop[name] for name in ("image_id", "x", "y", "width", "height")},
+        "family": family,
+        "source_id": source_id,
         "protocol": protocol,
         "foil_type": foil_type,
         "complexity": draft.complexity,
@@ -120,13 +132,13 @@ def build_foils(
             if graph["region_id"] in drawn:
                 drafts = builder.drafts(graph["region_id"], region["caption"], graph["atoms"], facts[image_id])
             box = (region["x"], region["y"], region["width"], region["height"])
-            for foil_type in FOIL_TYPES:
+            for foil_type in FOIL_TYPES[SYSTEMATICITY]:
                 draft = drafts[foil_type]
                 place = (foil_type, image_id, *box, draft.caption)
                 if not draft.reason and place in seen:
                     draft = REPEATED  # the same crop and caption would be the same query twice
                 seen.add(place)
-                yield candidate_row(region, config["protocol"], foil_type, draft)
+                yield candidate_row(region, SYSTEMATICITY, region["region_id"], config["protocol"], foil_type, draft)
 
     n_rows = write_table(candidates_path, FOIL_CANDIDATES, rows())
     logger.info("%d rows", n_rows)

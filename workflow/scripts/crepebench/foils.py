@@ -15,16 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from crepebench import inflection
+from crepebench.families import ATOM, COMBINED, COMP, FOIL_TYPES, SYSTEMATICITY
 from crepebench.graphs import ATTRIBUTE, ATTRIBUTE_OBJECT, ENDINGS, OBJECT, OBJECT_RELATION_OBJECT, RELATION
 from crepebench.image_facts import ImageFacts
 from crepebench.replacements import Candidate, CandidateFinder
 from crepebench.word_pool import Pool
 
-N_ATOM_FOILS = 4
-N_COMP_FOILS = 6
-"""Foils of a set. Source: paper A.5 (4 + 6 foils a query)."""
+N_FOILS = {ATOM: 4, COMP: 6}
+"""Foils of each part of a set. Source: paper A.5 (4 + 6 foils a query)."""
 MADE_OF = re.compile(r"\b(?:made|built) (?:out )?(?:of|from) $")
-FOIL_TYPES = ("atom", "comp", "combined")
 VISUAL_GENOME = "visual_genome"
 """Source of a caption: the annotator's."""
 
@@ -58,25 +57,27 @@ class FoilBuilder:
         finder: finds replacements.
         pool: words that replacements come from.
         seed: seed of all choices; each region's choices depend on it and the region's id alone.
+        n_candidates: most foils to make for a set; the first of them become its foils, the others are spare.
     """
 
-    def __init__(self, finder: CandidateFinder, pool: Pool, seed: int):
+    def __init__(self, finder: CandidateFinder, pool: Pool, seed: int, n_candidates: int):
         self._finder = finder
         self._pool = pool
         self._seed = seed
+        self._n_candidates = n_candidates
 
     def drafts(self, region_id: int, caption: str, atoms: list[dict], facts: ImageFacts) -> dict[str, Draft]:
-        """Returns truth and foils of one region by foil_type (atom, comp, combined), each in its full number."""
+        """Returns truth and candidates of one region by foil_type (atom, comp, combined)."""
         rng = np.random.default_rng([self._seed, region_id])
         candidates = self._shuffled_candidates(atoms, facts, rng)
-        atom_foils = take_foils(self._atom_foils(caption, atoms, candidates, rng), N_ATOM_FOILS, caption)
-        comp_foils = take_foils(self._comp_foils(atoms, candidates, rng), N_COMP_FOILS, caption)
-        reason = "atom_foils" if len(atom_foils) < N_ATOM_FOILS else ""
-        reason = reason or ("comp_foils" if len(comp_foils) < N_COMP_FOILS else "")
+        atom_foils = take_foils(self._atom_foils(caption, atoms, candidates, rng), self._n_candidates, caption)
+        comp_foils = take_foils(self._comp_foils(atoms, candidates, rng), self._n_candidates, caption)
+        reason = "atom_foils" if len(atom_foils) < N_FOILS[ATOM] else ""
+        reason = reason or ("comp_foils" if len(comp_foils) < N_FOILS[COMP] else "")
         if reason:
-            return {foil_type: Draft(reason=reason) for foil_type in FOIL_TYPES}
-        foils = {"atom": atom_foils, "comp": comp_foils, "combined": atom_foils + comp_foils}
-        return {name: Draft(caption, VISUAL_GENOME, len(atoms), tuple(foils[name])) for name in FOIL_TYPES}
+            return {foil_type: Draft(reason=reason) for foil_type in FOIL_TYPES[SYSTEMATICITY]}
+        foils = {ATOM: atom_foils, COMP: comp_foils, COMBINED: atom_foils + comp_foils}
+        return {name: Draft(caption, VISUAL_GENOME, len(atoms), tuple(found)) for name, found in foils.items()}
 
     def _shuffled_candidates(self, atoms: list[dict], facts: ImageFacts, rng) -> dict[int, list[Candidate]]:
         """Returns the replacements of every atom in random order."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, load_parser, parse_texts
+from crepebench.measures import bootstrap_means, cell_seed, interval, write_csv
 from crepebench.parser_labels import Facts, LabelledCaption, check_ids, graph_facts, read_web_captions
 from crepebench.parser_review import read_sheet
-from crepebench.tables import bootstrap_means, cell_seed, interval, write_csv
 
 TRIPLET = "triplet"
 # ASSUME: a triplet of the paper is an attribute with its object or a relation with its ends (A.2 defines none); so

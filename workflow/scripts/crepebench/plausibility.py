@@ -135,6 +135,6 @@ def score_foils(candidates_path: str, scores_path: str, cfg: str) -> None:
     def scored() -> Iterator[dict]:
         for row, group in zip(rows, texts, strict=True):
             scores = [found[text] for text in group]
-            yield {"region_id": row["region_id"], "foil_type": row["foil_type"], "scores": scores}
+            yield {"source_id": row["source_id"], "foil_type": row["foil_type"], "scores": scores}
 
     write_table(scores_path, FOIL_SCORES, scored())

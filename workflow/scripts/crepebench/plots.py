@@ -1,16 +1,11 @@
-"""Draw the tables and a sheet of retrieval sets, as PNG."""
+"""Draw the tables of the systematicity family and of what was dropped, as PNG."""
 
-import csv
-import json
 import textwrap
-from itertools import islice
 
 import numpy as np
 
 from crepebench.accounting import KEPT, READ
-from crepebench.files import atomic_path
-from crepebench.images import BadImageError, ImageReader, cut_crop
-from crepebench.schema import IMAGES, RETRIEVAL_SETS, read_table
+from crepebench.drawing import draw_note, pyplot, read_rows, save
 
 SPLIT_COLOURS = {"SC": "#1b6ca8", "UC": "#d1732c", "UA": "#7a7a7a"}
 SPLIT_NAMES = {"SC": "seen compounds", "UC": "unseen compounds", "UA": "unseen atoms"}
@@ -23,10 +18,6 @@ RECALL_OFFSET = 0.8
 """Points of recall between two models' lines."""
 REASONS_LENGTH = 78
 """Characters of a line of reasons beside the bars."""
-LINE_LENGTH = 50
-"""Characters of a line on the contact sheet."""
-PNG_METADATA = {"Software": None}
-"""No version of matplotlib in the file, so that equal pictures are equal files."""
 
 
 def plot_systematicity(table_path: str, plot_path: str) -> None:
@@ -36,14 +27,14 @@ def plot_systematicity(table_path: str, plot_path: str) -> None:
         table_path: systematicity.csv.
         plot_path: PNG to write.
     """
-    rows = _read_rows(table_path)
+    rows = read_rows(table_path)
     if not rows:
-        _draw_note("No query could be scored: see results/tables/accounting.csv.", plot_path)
+        draw_note("No query could be scored: see results/tables/accounting.csv.", plot_path)
         return
     panels = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
     n_columns = min(len(panels), PANELS_PER_LINE)
     n_lines = -(-len(panels) // n_columns)
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(
         n_lines, n_columns, figsize=(1.2 + 3.6 * n_columns, 0.9 + 3.3 * n_lines), sharey=True, squeeze=False
     )
@@ -71,7 +62,7 @@ def plot_systematicity(table_path: str, plot_path: str) -> None:
     )
     figure.suptitle("Retrieval of the true caption: seen against unseen compounds", fontsize=11)
     figure.tight_layout(rect=(0, (0.12 + 0.18 * n_legend_lines) / figure.get_figheight(), 1, 1))
-    _save(figure, plot_path)
+    save(figure, plot_path)
 
 
 def _draw_panel(ax, rows: list[dict]) -> None:
@@ -108,13 +99,13 @@ def plot_systematicity_gap(table_path: str, plot_path: str) -> None:
         table_path: systematicity_gap.csv.
         plot_path: PNG to write.
     """
-    rows = _read_rows(table_path)
+    rows = read_rows(table_path)
     if not rows:
-        _draw_note("No model has scored queries in both SC and UC: see results/tables/systematicity.csv.", plot_path)
+        draw_note("No model has scored queries in both SC and UC: see results/tables/systematicity.csv.", plot_path)
         return
     models = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
     foil_types = list(dict.fromkeys(row["foil_type"] for row in rows))
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(
         1, len(foil_types), figsize=(2.6 + 2.9 * len(foil_types), 1.5 + 0.34 * len(models)), sharey=True, squeeze=False
     )
@@ -131,7 +122,7 @@ def plot_systematicity_gap(table_path: str, plot_path: str) -> None:
     axes[0][0].set_ylim(len(models) - 0.5, -0.5)
     figure.suptitle("R@1 on unseen less R@1 on seen compounds: left of 0, unseen compounds are harder", fontsize=10)
     figure.tight_layout()
-    _save(figure, plot_path)
+    save(figure, plot_path)
 
 
 def plot_thinned_gap(table_path: str, plot_path: str) -> None:
@@ -141,16 +132,16 @@ def plot_thinned_gap(table_path: str, plot_path: str) -> None:
         table_path: systematicity_gap_by_recall.csv.
         plot_path: PNG to write.
     """
-    rows = _read_rows(table_path)
+    rows = read_rows(table_path)
     if not rows:
-        _draw_note("No model has scored queries in both SC and UC at any recall.", plot_path)
+        draw_note("No model has scored queries in both SC and UC at any recall.", plot_path)
         return
     models = list(dict.fromkeys((row["training_corpus"], row["model"]) for row in rows))
     foil_types = list(dict.fromkeys(row["foil_type"] for row in rows))
     colours = (BLUE, *REASON_COLOURS[::2], *REASON_COLOURS[1::2])  # neighbours in that list are alike
     n_columns = min(len(models), PANELS_PER_LINE)
     legend_height = 0.1 + 0.2 * -(-len(models) // n_columns)
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(
         1, len(foil_types), figsize=(1.2 + 3.4 * len(foil_types), 3.6 + legend_height), sharey=True, squeeze=False
     )
@@ -182,7 +173,7 @@ def plot_thinned_gap(table_path: str, plot_path: str) -> None:
     figure.legend(handles, labels, loc="lower center", ncols=n_columns, frameon=False, fontsize=8)
     figure.suptitle("The gap if the parser had found fewer compounds in the training captions", fontsize=11)
     figure.tight_layout(rect=(0, legend_height / figure.get_figheight(), 1, 1))
-    _save(figure, plot_path)
+    save(figure, plot_path)
 
 
 def plot_accounting(table_path: str, plot_path: str) -> None:
@@ -195,13 +186,13 @@ def plot_accounting(table_path: str, plot_path: str) -> None:
         plot_path: PNG to write.
     """
     by_stage: dict[str, dict[str, int]] = {}
-    for row in _read_rows(table_path):
+    for row in read_rows(table_path):
         by_stage.setdefault(f"{row['stage']} ({row['unit']})", {})[row["reason"]] = int(row["count"])
     stages = {stage: counts for stage, counts in by_stage.items() if counts[KEPT] < counts[READ]}
     if not stages:
-        _draw_note("No stage dropped anything.", plot_path)
+        draw_note("No stage dropped anything.", plot_path)
         return
-    plt = _pyplot()
+    plt = pyplot()
     figure, ax = plt.subplots(figsize=(12, 1.3 + 0.42 * len(stages)))
     for y, counts in enumerate(stages.values()):
         dropped = sorted((r for r in counts if r not in (READ, KEPT)), key=lambda reason: -counts[reason])
@@ -221,92 +212,4 @@ def plot_accounting(table_path: str, plot_path: str) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     figure.suptitle("What every stage kept (blue) and dropped, by reason", fontsize=11)
     figure.tight_layout()
-    _save(figure, plot_path)
-
-
-def _read_rows(table_path: str) -> list[dict]:
-    """Reads a table for people."""
-    with open(table_path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def _draw_note(note: str, plot_path: str) -> None:
-    """Draws a picture that says why there is nothing to draw, so that the run and its report are complete."""
-    plt = _pyplot()
-    figure = plt.figure(figsize=(8, 1.5))
-    figure.text(0.5, 0.5, note, ha="center", va="center", fontsize=10)
-    _save(figure, plot_path)
-
-
-def plot_contact_sheet(sets_paths: list[str], images_path: str, sheet_path: str, cfg: str) -> None:
-    """Draws retrieval sets side by side: the crop, the true caption in green, the foils below it.
-
-    Args:
-        sets_paths: tables RETRIEVAL_SETS.
-        images_path: table IMAGES.
-        sheet_path: PNG to write.
-        cfg: config block `plots` as JSON: contact_sheet_sets (half of them HN-Atom, half HN-Comp) and seed.
-    """
-    config = json.loads(cfg)
-    n_sets = config["contact_sheet_sets"]
-    images = {row["image_id"]: row for row in read_table(images_path, IMAGES).to_pylist()}
-    rows = [row for path in sets_paths for row in read_table(path, RETRIEVAL_SETS).to_pylist()]
-    rng = np.random.default_rng(config["seed"])
-    chosen: list[tuple[dict, object]] = []
-    with ImageReader() as reader:
-        for foil_type, n_wanted in (("atom", n_sets - n_sets // 2), ("comp", n_sets // 2)):
-            pool = [row for row in rows if row["foil_type"] == foil_type]
-            drawable = ((row, _crop(row, images, reader)) for row in (pool[i] for i in rng.permutation(len(pool))))
-            chosen += islice(((row, crop) for row, crop in drawable if crop is not None), n_wanted)
-    plt = _pyplot()
-    n_columns = 3
-    n_lines = -(-len(chosen) // n_columns) or 1
-    figure, axes = plt.subplots(
-        n_lines, 2 * n_columns, figsize=(17, 2.9 * n_lines), squeeze=False, width_ratios=[1, 1.6] * n_columns
-    )
-    for ax in axes.flat:
-        ax.axis("off")
-    for i, (row, crop) in enumerate(chosen):
-        picture, text = axes[i // n_columns][2 * (i % n_columns) : 2 * (i % n_columns) + 2]
-        picture.imshow(crop)
-        picture.set_title(f"image {row['image_id']}, region {row['region_id']}", fontsize=7, loc="left")
-        _write_texts(text, row)
-    figure.suptitle("Retrieval sets: the true caption (green) and its foils", fontsize=12)
-    figure.tight_layout(rect=(0, 0, 1, 0.985))
-    _save(figure, sheet_path)
-
-
-def _write_texts(ax, row: dict) -> None:
-    lines = [(f"HN-{row['foil_type'].capitalize()}, {row['complexity']} atoms", "#555555")]
-    lines += [(line, "#117733") for line in textwrap.wrap(row["caption"], LINE_LENGTH)]
-    for foil in row["foils"]:
-        wrapped = textwrap.wrap(f"({foil['kind']}) {foil['text']}", LINE_LENGTH, subsequent_indent="   ")
-        lines += [(line, "black") for line in wrapped]
-    for i, (line, colour) in enumerate(lines):
-        ax.text(
-            0, 0.97 - i / 15.0, line, color=colour, fontsize=7.5, va="top", transform=ax.transAxes, parse_math=False
-        )
-
-
-def _crop(row: dict, images: dict[int, dict], reader: ImageReader):
-    """Returns the crop of a set, None where its image cannot be used."""
-    try:
-        picture = reader.read(images[row["image_id"]]).picture
-    except BadImageError:
-        return None
-    return cut_crop(picture, (row["x"], row["y"], row["width"], row["height"]))
-
-
-def _pyplot():
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    return pyplot
-
-
-def _save(figure, path: str) -> None:
-    with atomic_path(path) as partial:
-        figure.savefig(partial, dpi=120, metadata=PNG_METADATA)
-    _pyplot().close(figure)
+    save(figure, plot_path)

@@ -15,9 +15,9 @@ from itertools import combinations
 import numpy as np
 
 from crepebench import inflection
+from crepebench.families import ATOM, COMBINED, COMP
 from crepebench.foils import (
-    N_ATOM_FOILS,
-    N_COMP_FOILS,
+    N_FOILS,
     VISUAL_GENOME,
     Draft,
     Foil,
@@ -89,23 +89,22 @@ class RefinedFoilBuilder(FoilBuilder):
         finder: finds replacements.
         pool: words that replacements come from.
         seed: seed of all choices; each region's choices depend on it and the region's id alone.
-        mass_nouns: nouns without an article.
         n_candidates: most foils to make for a set.
+        mass_nouns: nouns without an article.
     """
 
-    def __init__(self, finder, pool: Pool, seed: int, mass_nouns: frozenset[str], n_candidates: int):
-        super().__init__(finder, pool, seed)
+    def __init__(self, finder, pool: Pool, seed: int, n_candidates: int, mass_nouns: frozenset[str]):
+        super().__init__(finder, pool, seed, n_candidates)
         self._mass_nouns = mass_nouns
-        self._n_candidates = n_candidates
 
     def drafts(self, region_id: int, caption: str, atoms: list[dict], facts: ImageFacts) -> dict[str, Draft]:
         """Returns truth and candidates by foil_type (atom, comp, combined)."""
         rng = np.random.default_rng([self._seed, region_id])
         candidates = self._shuffled_candidates(atoms, facts, rng)
         found = take_foils(self._atom_foils(caption, atoms, candidates, rng), self._n_candidates, caption)
-        drafts = {"atom": Draft(caption, VISUAL_GENOME, len(atoms), tuple(found))}
-        if len(found) < N_ATOM_FOILS:
-            drafts["atom"] = Draft(reason="atom_foils")
+        drafts = {ATOM: Draft(caption, VISUAL_GENOME, len(atoms), tuple(found))}
+        if len(found) < N_FOILS[ATOM]:
+            drafts[ATOM] = Draft(reason="atom_foils")
         return drafts | self._joined_drafts(atoms, candidates, rng)
 
     def _joined_drafts(self, atoms: list[dict], candidates: dict, rng) -> dict[str, Draft]:
@@ -127,14 +126,14 @@ class RefinedFoilBuilder(FoilBuilder):
             caption = _joined(pair, {})
             comp = take_foils(_pair_foils(pair, atoms, candidates, rng), self._n_candidates, caption)
             single = take_foils(_single_foils(pair, atoms, candidates, rng), self._n_candidates, caption)
-            reason = "comp_foils" if len(comp) < N_COMP_FOILS else "atom_foils" if len(single) < N_ATOM_FOILS else ""
+            reason = "comp_foils" if len(comp) < N_FOILS[COMP] else "atom_foils" if len(single) < N_FOILS[ATOM] else ""
             if not reason:
                 n_atoms = sum(len(compound.slots) for compound in pair)
                 return {
-                    "comp": Draft(caption, COMPOUNDS, n_atoms, tuple(comp)),
-                    "combined": Draft(caption, COMPOUNDS, n_atoms, tuple(single + comp)),
+                    COMP: Draft(caption, COMPOUNDS, n_atoms, tuple(comp)),
+                    COMBINED: Draft(caption, COMPOUNDS, n_atoms, tuple(single + comp)),
                 }
-        return {"comp": Draft(reason=reason), "combined": Draft(reason=reason)}
+        return {COMP: Draft(reason=reason), COMBINED: Draft(reason=reason)}
 
 
 def _joined(pair: tuple[CompoundText, CompoundText], replaced: Mapping[int, str]) -> str:

@@ -250,7 +250,6 @@ FOIL_CANDIDATES = pa.schema(
         *SOURCE_FIELDS,
         *SET_FIELDS,
         ("foils", pa.list_(pa.struct(FOIL_FIELDS))),
-        ("excluded", pa.list_(pa.string())),  # ids of the foils that an exclusion list left out
         ("reason", pa.string()),  # why there can be no set of this foil_type, "" where there may
     ],
     metadata=made_by("build_foils", version=2),
@@ -262,6 +261,14 @@ FOIL_SCORES = pa.schema(
         ("scores", pa.list_(pa.float64())),  # likelihood of the truth, then of each candidate
     ],
     metadata=made_by("score_foils", version=2),
+)
+ENTAILMENT = pa.schema(
+    [
+        ("source_id", pa.int64()),
+        ("foil_type", pa.string()),
+        ("probabilities", pa.list_(pa.float64())),  # that the truth entails each candidate; null where it is no swap
+    ],
+    metadata=made_by("score_entailment"),
 )
 FOIL_CHOICES = pa.schema(
     [

@@ -7,6 +7,7 @@ The functions named `*_settings` choose from the config what one kind of job dep
 from collections.abc import Mapping
 from pathlib import Path
 
+from crepebench.families import SYSTEMATICITY
 from crepebench.models import CONFIG_FILE
 
 ICONS = "icons"
@@ -144,6 +145,30 @@ def foils_settings(config: Mapping) -> dict:
     return {**{key: config["foils"][key] for key in keys}, "max_queries": config["systematicity"]["max_queries"]}
 
 
+def filter_settings(config: Mapping, family: str) -> dict:
+    """Returns what the choice of a family's foils depends on."""
+    chosen = {key: config["foils"][key] for key in ("protocol", "seed", "plausibility", "max_lost")}
+    if family == SYSTEMATICITY:
+        return chosen
+    return {
+        **chosen,
+        "n_foils": config["productivity"]["n_foils"],
+        "threshold": config["entailment"]["threshold"] if config["entailment"]["backend"] == "nli" else None,
+    }
+
+
+def subgraphs_settings(config: Mapping) -> dict:
+    """Returns what the sampling of subgraphs depends on."""
+    productivity = {key: value for key, value in config["productivity"].items() if key != "max_queries"}
+    return {"productivity": productivity, "regions": config["regions"]}
+
+
+def productivity_foils_settings(config: Mapping) -> dict:
+    """Returns what the foils of captions depend on."""
+    foils = {key: config["foils"][key] for key in ("protocol", "seed", "candidates")}
+    return {**foils, "n_foils": config["productivity"]["n_foils"]}
+
+
 def plausibility_settings(config: Mapping) -> dict:
     """Returns what the likelihoods of foils depend on."""
     chosen = {key: config["foils"][key] for key in ("plausibility", "language_model")}
@@ -160,10 +185,18 @@ def tables_settings(config: Mapping) -> dict:
     }
 
 
-def audit_settings(config: Mapping) -> dict:
-    """Returns what the table of blind scorers depends on."""
+def productivity_tables_settings(config: Mapping) -> dict:
+    """Returns what the tables of the productivity family depend on."""
+    settings = tables_settings(config)
     evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
-    return {"audit": config["audit"], "evaluation": evaluation, "corpora": config["corpora"]["use"]}
+    return {"evaluation": evaluation, "models": settings["models"]}
+
+
+def audit_settings(config: Mapping, family: str) -> dict:
+    """Returns what the audit of a family depends on."""
+    evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
+    settings = {"audit": config["audit"], "evaluation": evaluation}
+    return {**settings, "corpora": config["corpora"]["use"]} if family == SYSTEMATICITY else settings
 
 
 def parser_quality_settings(config: Mapping) -> dict:
@@ -202,8 +235,21 @@ def check_names(config: Mapping) -> None:
     foils = config["foils"]
     if foils["plausibility"] in ("masked", "causal") and not foils["language_model"]:
         raise ValueError(f"config: foils.plausibility {foils['plausibility']!r} needs a foils.language_model")
+    if config["productivity"]["n_foils"] > foils["candidates"]:
+        raise ValueError("config: productivity.n_foils is greater than foils.candidates")
+    _check_captioner(config["captioner"])
+    if config["entailment"]["backend"] == "nli" and not config["entailment"]["model"]:
+        raise ValueError("config: entailment.backend 'nli' needs an entailment.model")
     if config["regions"]["min_aspect"] > config["regions"]["max_aspect"]:
         raise ValueError("config: regions.min_aspect is greater than regions.max_aspect")
+
+
+def _check_captioner(captioner: Mapping) -> None:
+    """Checks that the backend has what it needs."""
+    needed = {"template": (), "openai": ("model", "base_url"), "transformers": ("model",)}[captioner["backend"]]
+    for key in needed:
+        if not captioner[key]:
+            raise ValueError(f"config: captioner.backend {captioner['backend']!r} needs a captioner.{key}")
 
 
 def _check_model(config: Mapping, name: str) -> None:

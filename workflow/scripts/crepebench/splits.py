@@ -116,3 +116,13 @@ def write_splits(
     units = (*ALL_SPLITS, UNDECIDED) if not_found else ALL_SPLITS
     counts = {f"region_{split}": {READ: sizes[split], KEPT: sizes[split]} for split in units}
     write_accounting(accounting_path, f"splits/{corpus}", counts)
+
+
+def read_splits(path: str) -> dict[int, str]:
+    """Reads the split of each region."""
+    return {row["region_id"]: row["split"] for row in read_table(path, SPLITS).to_pylist()}
+
+
+def read_corpus_id_of_splits(path: str) -> str:
+    """Reads the id of the corpus that decided the splits; "" where there is no region."""
+    return " ".join(sorted(set(read_table(path, SPLITS, ["corpus_id"])["corpus_id"].to_pylist())))

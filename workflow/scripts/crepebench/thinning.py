@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT_RELATION_OBJECT
+from crepebench.measures import cell_seed, write_csv
 from crepebench.schema import GRAPHS, read_table
 from crepebench.splits import SC, UC, decide_split, graph_keys
-from crepebench.tables import GAP_COLUMNS, KEY_COLUMNS, Queries, cell_seed, compared_cells, gap_row, write_csv
+from crepebench.systematicity_tables import GAP_COLUMNS, KEY_COLUMNS, Queries, compared_cells, gap_row
 from crepebench.vocabularies import COUNTED, read_entries
 
 THINNED_KINDS = (ATTRIBUTE_OBJECT, OBJECT_RELATION_OBJECT)

@@ -8,8 +8,9 @@ import json
 
 import numpy as np
 
+from crepebench.measures import bootstrap_means, cell_seed, interval, query_hits, write_csv
 from crepebench.splits import SC, UC
-from crepebench.tables import Queries, bootstrap_means, cell_seed, interval, query_hits, read_splits, write_csv
+from crepebench.systematicity_tables import Queries, read_splits
 
 COLUMNS = (
     "protocol",

@@ -1,117 +1,22 @@
 import csv
 import json
 
-import numpy as np
 import pytest
 
-from crepebench.accounting import write_accounting
+from crepebench.measures import write_csv
 from crepebench.schema import RETRIEVAL_SETS, SCORES, SPLITS, write_table
-from crepebench.tables import (
+from crepebench.systematicity_tables import (
     BY_KIND_COLUMNS,
-    CHUNK,
     GAP_COLUMNS,
     GAP_SEEDS_COLUMNS,
     SYSTEMATICITY_COLUMNS,
     Queries,
-    bootstrap_means,
-    by_kind_rows,
-    cell_seed,
     gap_row,
     gap_seeds_rows,
-    interval,
-    marks_of,
-    recall_at,
-    systematicity_row,
-    tabulate_accounting,
     tabulate_systematicity,
-    write_csv,
 )
 
-
-def query(image_id, rank, n_foils=4, kind="attribute", wins=None, region_id=None, foil_type="atom"):
-    return {
-        "image_id": image_id,
-        "region_id": region_id or image_id,
-        "foil_type": foil_type,
-        "rank": rank,
-        "foils": [{"kind": kind, "text": str(i)} for i in range(n_foils)],
-        "wins": wins if wins is not None else [1.0] * n_foils,
-    }
-
-
-def random_queries(n, n_images, seed, n_foils=4):
-    rng = np.random.default_rng(seed)
-    return [query(int(rng.integers(n_images)), float(rng.integers(1, n_foils + 2)), n_foils) for _ in range(n)]
-
-
-def naive_bootstrap(groups, n_resamples, seed):
-    """Draws images one resample at a time and averages the values of all of their records."""
-    image_ids = sorted({int(i) for ids, _ in groups for i in ids})
-    rng = np.random.default_rng(seed)
-    means = [[] for _ in groups]
-    for start in range(0, n_resamples, CHUNK):
-        draws = rng.integers(0, len(image_ids), size=(min(CHUNK, n_resamples - start), len(image_ids)))
-        for draw in draws:
-            for (ids, values), found in zip(groups, means, strict=True):
-                chosen = [v for place in draw for i, v in zip(ids, values, strict=True) if i == image_ids[place]]
-                found.append(sum(chosen) / len(chosen) if chosen else float("nan"))
-    return np.array(means)
-
-
-@pytest.mark.parametrize(("k", "recall"), [(1, 25.0), (2, 75.0), (3, 75.0), (5, 100.0)])
-def test_recall_counts_ranks_up_to_k(k, recall):
-    assert recall_at(np.array([1.0, 1.5, 2.0, 3.5]), k) == recall
-
-
-def test_bootstrap_equals_a_naive_one():
-    rng = np.random.default_rng(0)
-    groups = [(rng.integers(0, 11, size=n) * 7, rng.integers(0, 2, size=n).astype(float)) for n in (23, 17)]
-    found = bootstrap_means(groups, 237, [1, 2])
-    assert found.shape == (2, 237)
-    np.testing.assert_allclose(found, naive_bootstrap(groups, 237, [1, 2]), rtol=1e-12)
-
-
-def test_queries_of_one_image_stand_or_fall_together():
-    ids, hits = np.array([1] * 50 + [2] * 50), np.array([1.0] * 50 + [0.0] * 50)
-    assert set(bootstrap_means([(ids, hits)], 300, [1])[0]) == {0.0, 0.5, 1.0}
-
-
-def test_resample_that_leaves_a_group_empty_is_nan_and_left_out():
-    groups = [(np.array([1, 2]), np.array([1.0, 0.0])), (np.array([3]), np.array([1.0]))]
-    means = bootstrap_means(groups, 300, [1])
-    assert np.isnan(means[1]).any()
-    assert interval(means[1]) == (1.0, 1.0)
-
-
-@pytest.mark.parametrize("n", [1000, 997])
-def test_interval_is_the_middle_95_percent(n):
-    low, high = interval(np.random.default_rng(0).permutation(n) / (n - 1))
-    assert (low, high) == (pytest.approx(0.025), pytest.approx(0.975))
-
-
-@pytest.mark.parametrize(("n", "n_images", "n_foils"), [(11, 5, 4), (1, 1, 6), (103, 40, 10)])
-def test_measures_equal_naive_ones(n, n_images, n_foils):
-    rows = random_queries(n, n_images, seed=n, n_foils=n_foils)
-    found = systematicity_row(rows, 150, [3])
-    ranks = [row["rank"] for row in rows]
-    hits = [100 * sum(rank <= k for rank in ranks) / n for k in (1, 3, 5)]
-    assert (found["n_queries"], found["n_candidates"]) == (n, n_foils + 1)
-    assert found["n_images"] == len({row["image_id"] for row in rows})
-    assert [found[f"recall_at_{k}"] for k in (1, 3, 5)] == pytest.approx(hits)
-    assert found["average_recall"] == pytest.approx((hits[0] + hits[1]) / 2)
-    assert found["mean_rank"] == pytest.approx(sum(ranks) / n)
-    assert found["random_recall_at_1"] == pytest.approx(100 / (n_foils + 1))
-    assert found["recall_at_1_low"] <= found["recall_at_1"] <= found["recall_at_1_high"]
-
-
-@pytest.mark.parametrize(("n_foils", "random"), [(4, "20.00"), (6, "14.29"), (10, "9.09")])
-def test_random_lines_are_those_of_the_paper(n_foils, random):
-    assert f"{systematicity_row([query(1, 1.0, n_foils)], 100, [1])['random_recall_at_1']:.2f}" == random
-
-
-def test_sets_of_different_sizes_in_one_cell_are_refused():
-    with pytest.raises(ValueError, match=r"sets of different sizes in one cell: \[5, 7\]"):
-        systematicity_row([query(1, 1.0, 4), query(2, 1.0, 6)], 100, [1])
+from .query_rows import query, random_queries
 
 
 def test_gap_is_negative_where_unseen_is_worse():
@@ -124,71 +29,6 @@ def test_gap_resamples_both_splits_with_the_same_images():
     rows = random_queries(40, 15, seed=1)
     row = gap_row(rows, rows, 200, [1])
     assert (row["gap"], row["gap_low"], row["gap_high"]) == (0.0, 0.0, 0.0)
-
-
-def test_pairwise_accuracy_equals_a_naive_one():
-    rng = np.random.default_rng(2)
-    rows = []
-    for image_id in range(13):
-        wins = [float(w) for w in rng.choice([0, 0.5, 1], size=4)]
-        row = query(image_id % 5, 1.0, wins=wins)
-        for foil in row["foils"]:
-            foil["kind"] = str(rng.choice(["object", "attribute", "relation"]))
-        rows.append(row)
-    found = {row["foil_kind"]: row for row in by_kind_rows(rows, 100, 1, ("cell",))}
-    assert set(found) == {"object", "attribute", "relation"}
-    for kind, row in found.items():
-        pairs = [
-            (r["image_id"], w) for r in rows for f, w in zip(r["foils"], r["wins"], strict=True) if f["kind"] == kind
-        ]
-        assert row["n_pairs"] == len(pairs)
-        assert row["n_images"] == len({image_id for image_id, _ in pairs})
-        assert row["pairwise_accuracy"] == pytest.approx(100 * sum(win for _, win in pairs) / len(pairs))
-
-
-@pytest.mark.parametrize(
-    ("low", "corpus", "seen_images", "marks"),
-    [
-        (30.0, "cc12m", [], ""),
-        (25.0, "cc12m", [], "not_above_blind"),
-        (30.0, "laion", [], "cross_corpus"),
-        (20.0, "cc12m", [], "not_above_random not_above_blind"),
-        (
-            19.0,
-            "laion",
-            ["vg", "coco"],
-            "cross_corpus seen_images_vg seen_images_coco not_above_random not_above_blind",
-        ),
-    ],
-)
-def test_marks_say_what_to_beware_of(low, corpus, seen_images, marks):
-    row = {"recall_at_1_low": low, "random_recall_at_1": 20.0, "blind_recall_at_1": 25.0}
-    assert marks_of(row, {"training_data": ["cc12m"], "seen_images": seen_images}, corpus, False, False) == marks
-
-
-def test_splits_from_a_sample_are_marked():
-    row = {"recall_at_1_low": 30.0, "random_recall_at_1": 20.0, "blind_recall_at_1": 25.0}
-    assert marks_of(row, {"training_data": ["cc12m"], "seen_images": []}, "cc12m", True, False) == "undecided_left_out"
-    assert marks_of(row, {"training_data": ["cc12m"], "seen_images": []}, "cc12m", False, True) == "matched"
-
-
-def test_seed_of_a_cell_depends_on_its_names_and_their_borders():
-    seeds = [cell_seed(1, "a", "bc"), cell_seed(1, "ab", "c"), cell_seed(2, "a", "bc"), cell_seed(1, "a")]
-    assert len(set(map(tuple, seeds))) == 4
-    assert cell_seed(1, "a", "bc") == seeds[0]
-
-
-def test_table_is_written_with_two_decimals_and_line_feeds(tmp_path):
-    path = tmp_path / "table.csv"
-    rows = [{"a": 1, "b": 100 / 3, "c": "x, y"}, {"a": 2, "b": np.float64(0.005), "c": ""}]
-    write_csv(str(path), ("b", "a", "c"), rows)
-    assert path.read_bytes() == b'b,a,c\n33.33,1,"x, y"\n0.01,2,\n'
-
-
-@pytest.mark.parametrize("gap", [-0.001, -0.0, np.float64(-0.004), 0.0])
-def test_gap_that_rounds_to_zero_has_no_sign(tmp_path, gap):
-    write_csv(str(tmp_path / "table.csv"), ("gap",), [{"gap": gap}])
-    assert (tmp_path / "table.csv").read_text() == "gap\n0.00\n"
 
 
 class Run:
@@ -218,6 +58,7 @@ class Run:
                         "foil_type": foil_type,
                         "image_id": region_id % 8,
                         "region_id": region_id,
+                        "subgraph_id": None,
                         **dict.fromkeys(("x", "y", "width", "height", "complexity"), 1),
                         "caption": "a",
                         "caption_source": "visual_genome",
@@ -385,28 +226,3 @@ def test_same_inputs_give_the_same_bytes(run):
     for name in ("main.csv", "gap.csv", "seeds.csv", "kind.csv"):
         first, second = ((run.folder / f"{i}-{name}").read_bytes() for i in (1, 2))
         assert first == second != b""
-
-
-def test_accounting_of_all_stages_is_joined(tmp_path):
-    paths = [str(tmp_path / f"{i}.csv") for i in range(3)]
-    write_accounting(paths[0], "regions", {"region": {"read": 3, "kept": 2, "area": 1}})
-    write_accounting(paths[1], "sets", {"region": {"read": 2, "kept": 1, "atom_foils": 1}})
-    write_accounting(paths[2], "sets", {"region": {"read": 4, "kept": 3, "comp_foils": 1}})
-    tabulate_accounting(paths, str(tmp_path / "all.csv"))
-    assert (tmp_path / "all.csv").read_text().splitlines() == [
-        "stage,unit,reason,count",
-        "regions,region,read,3",
-        "regions,region,area,1",
-        "regions,region,kept,2",
-        "sets,region,read,6",
-        "sets,region,atom_foils,1",
-        "sets,region,comp_foils,1",
-        "sets,region,kept,4",
-    ]
-
-
-def test_accounting_that_loses_a_record_is_refused(tmp_path):
-    (tmp_path / "a.csv").write_text("stage,unit,reason,count\nregions,region,read,3\nregions,region,kept,2\n")
-    with pytest.raises(ValueError, match="regions: 3 regions read, but 2 kept or dropped"):
-        tabulate_accounting([str(tmp_path / "a.csv")], str(tmp_path / "all.csv"))
-    assert not (tmp_path / "all.csv").exists()
