@@ -92,9 +92,26 @@ def _centre(box: Mapping, start: str, size: str) -> float:
     return box[start] + box[size] / 2
 
 
+def _holds_centre(crop: Mapping, box: Mapping) -> bool:
+    return all(
+        crop[start] <= _centre(box, start, size) <= crop[start] + crop[size]
+        for start, size in (("x", "width"), ("y", "height"))
+    )
+
+
 def _overlap(one: Mapping, other: Mapping, start: str, size: str) -> bool:
     """Says whether two boxes touch or overlap along an axis."""
     return one[start] <= other[start] + other[size] and other[start] <= one[start] + one[size]
+
+
+def is_same_thing(one: Mapping, other: Mapping) -> bool:
+    """Says whether two boxes are likely of one thing that was annotated twice: they share half of their union."""
+    sides = []
+    for start, size in (("x", "width"), ("y", "height")):
+        ends = (min(box[start] + box[size] for box in (one, other)), max(box[start] for box in (one, other)))
+        sides.append(max(0, ends[0] - ends[1]))
+    shared = sides[0] * sides[1]
+    return 2 * shared >= one["width"] * one["height"] + other["width"] * other["height"] - shared
 
 
 class FactChecker:
@@ -124,6 +141,19 @@ class FactChecker:
         known = {_content(atoms, i) for i in affirmed}
         added = (i for i in affirmed if _content(edited, i) not in known)
         return any(self._is_false(atoms, edited, i, facts) for i in added)
+
+    def is_alone(self, atom: Mapping, facts: ImageFacts, crop: Mapping) -> bool:
+        """Says whether a crop shows no other object that may go by an object's name, by the boxes annotated.
+
+        Args:
+            atom: an object with its box.
+            facts: has the boxes of the image's objects.
+            crop: `x`, `y`, `width`, `height`; an object whose box has its centre there is shown.
+        """
+        boxes = {box for name in self._finder.names(atom["text"], facts) for box in facts.boxes.get(name, ())}
+        others = (dict(zip(("x", "y", "width", "height"), box, strict=True)) for box in boxes)
+        shown = (box for box in others if _holds_centre(crop, box))
+        return atom.get("x") is None or all(is_same_thing(atom, box) for box in shown)
 
     def _is_false(self, atoms: Sequence[Mapping], edited: Sequence[Mapping], index: int, facts: ImageFacts) -> bool:
         atom = edited[index]

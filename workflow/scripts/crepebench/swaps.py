@@ -14,11 +14,12 @@ from itertools import combinations, permutations
 
 import numpy as np
 
+from crepebench.families import SWAPPED
 from crepebench.foils import in_turns
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
 from crepebench.word_tables import WordTables
 
-SWAPPED = {kind: f"swapped_{kind}" for kind in (OBJECT, ATTRIBUTE, RELATION)}
+KIND_SWAPPED = {kind: SWAPPED + kind for kind in (OBJECT, ATTRIBUTE, RELATION)}
 """Kind of a foil by the kind of the atoms that changed places."""
 MOST_MOVED = 5
 """Atoms that change places at most."""
@@ -45,7 +46,7 @@ def swap_groups(atoms: Sequence[Mapping], tables: WordTables, fixed: frozenset[i
 
 
 def draw_swaps(groups: Sequence[Sequence[int]], rng: np.random.Generator) -> Iterator[dict[int, int]]:
-    """Yields each permutation that moves 2 to MOST_MOVED atoms, as what comes into each place; the groups take turns."""
+    """Yields the permutations that move 2 to MOST_MOVED atoms, as what comes into each place; groups take turns."""
     for n_moved in range(2, MOST_MOVED + 1):
         found = {}
         for place in rng.permutation(len(groups)):
