@@ -1,6 +1,6 @@
 import pytest
 
-from crepebench.fact_checks import FactChecker, Rule, boxes_allow, is_same_thing, rule_of
+from crepebench.fact_checks import FactChecker, Rule, boxes_allow, is_same_thing, rule_of, with_graph
 from crepebench.swaps import move_atoms
 
 from .foil_rows import facts_of
@@ -132,3 +132,13 @@ def test_object_is_alone_unless_the_crop_shows_another_of_its_name(checker):
 def test_boxes_of_one_thing_share_half_of_their_union():
     boxes = [graph_atom("object", "jar", box=box) for box in ((0, 0, 100, 10), (0, 0, 50, 10), (0, 0, 49, 10))]
     assert (is_same_thing(*boxes[:2]), is_same_thing(boxes[0], boxes[2])) == (True, False)
+
+
+def test_facts_are_joined_with_those_of_the_graph_by_its_names():
+    atoms = [*two_and("wear", "teddy bear", "hat"), graph_atom("attribute", "brown", object_=0)]
+    facts = facts_of(["bear"], [("big", "bear")], [("bear", "near", "couch"), ("cat", "on", "mat")])
+    joined = with_graph(facts, atoms)
+    assert joined.triples == {*facts.triples, ("teddy bear", "near", "couch"), ("teddy bear", "wear", "hat")}
+    assert joined.attributes == {"bear": {"big"}, "teddy bear": {"brown"}}
+    assert joined.kinds == {"bear", "teddy bear", "hat"}
+    assert len(facts.triples) == 2 and len(facts.attributes) == 1

@@ -13,11 +13,14 @@ is before or behind it shares columns of pixels with it; anything else ("on", "i
 none is known it may be true. An attribute of no group is false where it is not known.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import Enum, auto
+from itertools import product
 
-from crepebench.graphs import ATTRIBUTE, HAVE, RELATION
-from crepebench.image_facts import ImageFacts
+from crepebench.graphs import ATTRIBUTE, HAVE, OBJECT, RELATION
+from crepebench.image_facts import ImageFacts, head_noun
 from crepebench.replacements import CandidateFinder
 from crepebench.word_tables import WordTables
 
@@ -112,6 +115,34 @@ def is_same_thing(one: Mapping, other: Mapping) -> bool:
         sides.append(max(0, ends[0] - ends[1]))
     shared = sides[0] * sides[1]
     return 2 * shared >= one["width"] * one["height"] + other["width"] * other["height"] - shared
+
+
+def with_graph(facts: ImageFacts, atoms: Sequence[Mapping]) -> ImageFacts:
+    """Returns the facts of an image with those of a graph of it, by the graph's names.
+
+    Facts name the ends of relations by their head nouns; what is said of a "bear" is taken to be said of the graph's
+    "teddy bear", too.
+
+    Args:
+        facts: of the image; they stay as they are.
+        atoms: of the graph.
+    """
+    names: dict[str, set[str]] = {}
+    for atom in atoms:
+        if atom["kind"] == OBJECT:
+            names.setdefault(head_noun(atom["text"]), set()).add(atom["text"])
+    triples = set(facts.triples)
+    for first, relation, second in facts.triples:
+        ends = ({end, *names.get(end, ())} for end in (first, second))
+        triples.update((subject, relation, object_) for subject, object_ in product(*ends))
+    attributes = defaultdict(set, {kind: set(found) for kind, found in facts.attributes.items()})
+    for atom in atoms:
+        if atom["kind"] == RELATION:
+            triples.add((atoms[atom["subject"]]["text"], atom["text"], atoms[atom["object"]]["text"]))
+        elif atom["kind"] == ATTRIBUTE:
+            attributes[atoms[atom["object"]]["text"]].add(atom["text"])
+    kinds = facts.kinds.union(*names.values())
+    return replace(facts, kinds=kinds, attributes=attributes, triples=triples)
 
 
 class FactChecker:

@@ -16,7 +16,7 @@ import numpy as np
 from crepebench.caption_edits import countability, first_mention, is_replaceable, reword, with_surfaces
 from crepebench.caption_words import normalise
 from crepebench.captions import TEMPLATE, Caption
-from crepebench.fact_checks import FactChecker
+from crepebench.fact_checks import FactChecker, with_graph
 from crepebench.families import ATOM, CONTRADICTION, NEGATE, OVERALL, SWAP
 from crepebench.foils import MADE_OF, Draft, Foil, in_turns, inflected, take_foils
 from crepebench.graphs import OBJECT
@@ -96,7 +96,7 @@ class ProductivityFoilBuilder:
             facts: what is true in the image.
         """
         rng = np.random.default_rng([self._seed, subgraph["subgraph_id"]])
-        atoms = with_surfaces(caption, subgraph["atoms"])
+        atoms, facts = with_surfaces(caption, subgraph["atoms"]), with_graph(facts, subgraph["atoms"])
         source = Source(caption, atoms, self._shuffled_candidates(caption, atoms, facts, rng), facts, subgraph)
         drafts = {
             ATOM: self._draft(source, caption.text, {ATOM: self._atom_foils(source, PLAIN, rng)}),
