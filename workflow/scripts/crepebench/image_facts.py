@@ -27,6 +27,7 @@ class ImageFacts:
         triples: (subject, relation, object).
         synsets: WordNet synsets that annotators gave to objects of each name, in the order of the objects.
         mentioned: words of all region descriptions, also of regions that are no test crops, and their lemmas as nouns.
+        boxes: x, y, width and height of the objects of each name, in pixels.
     """
 
     kinds: set[str] = field(default_factory=set)
@@ -34,6 +35,7 @@ class ImageFacts:
     triples: set[tuple[str, str, str]] = field(default_factory=set)
     synsets: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     mentioned: set[str] = field(default_factory=set)
+    boxes: dict[str, set[tuple[int, int, int, int]]] = field(default_factory=lambda: defaultdict(set))
 
 
 def head_noun(name: str) -> str:
@@ -82,6 +84,7 @@ def collect_facts(
             for attribute in row["attributes"]:
                 image.attributes[name].update(attribute.split())  # "black and white" is black, and white
             image.synsets[name] += row["synsets"]
+            image.boxes[name].add((row["x"], row["y"], row["width"], row["height"]))
     for row in relationships:
         ends = head_noun(row["subject_name"]), head_noun(row["object_name"])
         facts[row["image_id"]].triples.add((ends[0], normal_relation(row["predicate"]), ends[1]))

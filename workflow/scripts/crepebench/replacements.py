@@ -57,13 +57,13 @@ class CandidateFinder:
             found = [c for c in self._object_candidates(atom["text"], facts) if self._is_absent(c.text, facts)]
             return [c for c in found if plural or c.text not in PLURALIA_TANTUM]
         if atom["kind"] == ATTRIBUTE:
-            names = self._names(atoms[atom["object"]]["text"], facts)
+            names = self.names(atoms[atom["object"]]["text"], facts)
             true = set().union(*(facts.attributes.get(name, ()) for name in names))
-            return [c for c in self._attribute_candidates(atom["text"]) if not self._may_be_true(c.text, true)]
+            return [c for c in self._attribute_candidates(atom["text"]) if not self.may_be_true(c.text, true)]
         ends = atoms[atom["subject"]]["text"], atoms[atom["object"]]["text"]
         if not all(map(self._has_a_place, ends)):
             return []
-        return [c for c in self._relation_candidates(atom["text"]) if not self._holds(ends[0], c.text, ends[1], facts)]
+        return [c for c in self._relation_candidates(atom["text"]) if not self.holds(ends[0], c.text, ends[1], facts)]
 
     def _object_candidates(self, text: str, facts: ImageFacts) -> list[Candidate]:
         """Returns cousins and antonyms of a noun; a mass noun is replaced by a mass noun, any other by none."""
@@ -120,7 +120,7 @@ class CandidateFinder:
         sense = self._senses.usual_sense(whole, "n")
         return sense is not None and part in self._lexicon.parts(sense.synset)
 
-    def _names(self, kind: str, facts: ImageFacts) -> set[str]:
+    def names(self, kind: str, facts: ImageFacts) -> set[str]:
         """Returns the names under which an object of a kind may be listed in the image: a taxi is a car, too."""
         return {kind} | (self._lexicon.relatives(kind, "n") & facts.kinds)
 
@@ -134,7 +134,7 @@ class CandidateFinder:
         allowed = self._pool.words[ATTRIBUTE] - self._lexicon.synonyms(text, "a")
         return [Candidate(word, found[word]) for word in sorted(found.keys() & allowed) if not self._is_blocked(word)]
 
-    def _may_be_true(self, attribute: str, true: set[str]) -> bool:
+    def may_be_true(self, attribute: str, true: set[str]) -> bool:
         """Says whether an attribute is, or means much the same as, one that is true of the kind."""
         return any(
             attribute in self._lexicon.synonyms(other, "a") or frozenset((attribute, other)) in self._tables.compatible
@@ -161,9 +161,9 @@ class CandidateFinder:
         """Says whether something can be above or outside what a noun names: no colour, and not the photo itself."""
         return noun not in THE_PICTURE and self._senses.usual_sense(noun, "n") is not None
 
-    def _holds(self, subject: str, relation: str, object_: str, facts: ImageFacts) -> bool:
+    def holds(self, subject: str, relation: str, object_: str, facts: ImageFacts) -> bool:
         """Says whether a triple is true in the image: in other words, of other names, or seen from the other side."""
-        subjects, objects = self._names(subject, facts), self._names(object_, facts)
+        subjects, objects = self.names(subject, facts), self.names(object_, facts)
         forward = self._tables.same.get(relation, frozenset({relation}))
         backward = self._tables.inverses.get(relation, frozenset())
         return any(
