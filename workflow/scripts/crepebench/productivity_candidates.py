@@ -9,6 +9,7 @@ from crepebench.families import FOIL_TYPES, PRODUCTIVITY
 from crepebench.foil_candidates import PAPER, REPEATED, candidate_row
 from crepebench.foils import Draft
 from crepebench.image_facts import collect_facts
+from crepebench.lexicon import Lexicon
 from crepebench.productivity_foils import ProductivityFoilBuilder
 from crepebench.refined_productivity import RefinedProductivityFoilBuilder
 from crepebench.replacements import CandidateFinder
@@ -26,7 +27,7 @@ from crepebench.schema import (
 )
 from crepebench.word_pool import read_word_pool
 from crepebench.word_tables import read_word_tables
-from crepebench.wordnet import Lexicon, read_wordnet
+from crepebench.wordnet import read_wordnet
 
 logger = logging.getLogger(__name__)
 
