@@ -9,6 +9,7 @@ from crepebench.settings import (
     check_names,
     corpus_record_settings,
     corpus_settings,
+    draw_settings,
     features_settings,
     read_definition,
     read_models,
@@ -379,3 +380,13 @@ def test_settings_leave_out_what_a_job_does_not_depend_on(config, path, value, s
     changed[path[0]][path[1]] = value
     name = f"{name}_seed1" if path == ("models", "seeds") else name
     assert select(changed, name) == before
+
+
+def test_draw_has_a_number_for_each_complexity(config):
+    config["productivity"] |= {"complexities": [4, 7], "max_queries": 9}
+    assert draw_settings(config)["max_queries"] == {"4": 9, "7": 9}
+    config["productivity"]["max_queries"] = [9, None]
+    assert draw_settings(config)["max_queries"] == {"4": 9, "7": None}
+    config["productivity"]["max_queries"] = [9]
+    with pytest.raises(ValueError, match=r"productivity\.max_queries has 1 numbers for 2 complexities"):
+        check_names(config)

@@ -460,7 +460,7 @@ class Stage:
             self.rows += read_table(paths[-1], SUBGRAPHS).to_pylist()
             for unit, by_reason in read_counts(folder / "counts.csv", "subgraphs").items():
                 self.counts[unit].update(by_reason)
-        cfg = json.dumps({"max_queries": max_queries, "seed": 1})
+        cfg = json.dumps({"max_queries": dict.fromkeys(range(2, 20), max_queries), "seed": 1})
         filter_subgraphs(paths, path["drawn"], str(folder / "drawn.csv"), cfg)
         self.drawn = read_table(path["drawn"], SUBGRAPHS).to_pylist()
         self.drawn_counts = read_counts(folder / "drawn.csv", "subgraphs/drawn")
@@ -523,7 +523,7 @@ def test_bounded_number_of_each_complexity_is_drawn_and_few_are_among_many(stage
     for most in (5, 12):
         folder = tmp_path / str(most)
         folder.mkdir()
-        cfg = json.dumps({"max_queries": most, "seed": 1})
+        cfg = json.dumps({"max_queries": dict.fromkeys(range(2, 20), most), "seed": 1})
         filter_subgraphs(stage.paths, str(folder / "drawn.parquet"), str(folder / "drawn.csv"), cfg)
         rows = read_table(folder / "drawn.parquet", SUBGRAPHS).to_pylist()
         sampled = Counter(row["complexity"] for row in stage.rows)
@@ -550,7 +550,9 @@ def test_draw_does_not_prefer_subgraphs_with_many_swaps():
 def test_id_that_stands_twice_is_refused(stage, tmp_path):
     out = str(tmp_path / "drawn.parquet"), str(tmp_path / "drawn.csv")
     with pytest.raises(ValueError, match=r"subgraph_id \d+ stands twice in "):
-        filter_subgraphs([stage.paths[0]] * 2, *out, json.dumps({"max_queries": None, "seed": 1}))
+        filter_subgraphs(
+            [stage.paths[0]] * 2, *out, json.dumps({"max_queries": dict.fromkeys(range(2, 20)), "seed": 1})
+        )
 
 
 def test_no_subgraph_at_all_gives_empty_tables(tmp_path):

@@ -40,7 +40,7 @@ rule filter_subgraphs:
     resources:
         mem_mb=8000,
     params:
-        cfg=config_json("productivity", "max_queries", "seed"),
+        cfg=to_json(settings.draw_settings(config)),
         code=code_digest("filter_subgraphs.py"),
     message:
         "Drawing subgraphs"

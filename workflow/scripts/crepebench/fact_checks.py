@@ -95,7 +95,8 @@ def _centre(box: Mapping, start: str, size: str) -> float:
     return box[start] + box[size] / 2
 
 
-def _holds_centre(crop: Mapping, box: Mapping) -> bool:
+def holds_centre(crop: Mapping, box: Mapping) -> bool:
+    """Says whether the middle of a box lies in a crop."""
     return all(
         crop[start] <= _centre(box, start, size) <= crop[start] + crop[size]
         for start, size in (("x", "width"), ("y", "height"))
@@ -183,7 +184,7 @@ class FactChecker:
         """
         boxes = {box for name in self._finder.names(atom["text"], facts) for box in facts.boxes.get(name, ())}
         others = (dict(zip(("x", "y", "width", "height"), box, strict=True)) for box in boxes)
-        shown = (box for box in others if _holds_centre(crop, box))
+        shown = (box for box in others if holds_centre(crop, box))
         return atom.get("x") is None or all(is_same_thing(atom, box) for box in shown)
 
     def _is_false(self, atoms: Sequence[Mapping], edited: Sequence[Mapping], index: int, facts: ImageFacts) -> bool:

@@ -1,7 +1,6 @@
 """The two families of retrieval sets, their foil types, and the parts of a set.
 
-A set of a mixed foil type (combined, overall) has one truth and the foils of several parts. In one of these parts the
-truth is that of the part's own foil type, and so are the foils.
+A set of a mixed foil type (combined, overall) has one truth and the foils of several parts.
 """
 
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
@@ -14,8 +13,8 @@ PARTS_OF_TYPE = {
 }
 """Foil types of each family, and the parts of their sets in the order of the foils."""
 FOIL_TYPES = {family: tuple(parts) for family, parts in PARTS_OF_TYPE.items()}
-SHARED_PART = {COMBINED: COMP, OVERALL: NEGATE}
-"""The part of a mixed set that has the foils of its own foil type."""
+SHARED_PART = {COMBINED: COMP}
+"""The part of a mixed set that has the foils of its own foil type, since both have one truth."""
 UNITS = {SYSTEMATICITY: "region", PRODUCTIVITY: "subgraph"}
 """What gives a set."""
 SWAPPED, NEGATED = "swapped_", "negated_"

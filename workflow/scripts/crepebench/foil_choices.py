@@ -223,7 +223,7 @@ def filter_foils(
         parts = PARTS_OF_TYPE[family][foil_type]
         for part in parts:
             places = places_of_part(choices.candidates, part)
-            if len(parts) > 1 and part == SHARED_PART[foil_type]:
+            if part == SHARED_PART.get(foil_type):
                 choices.share_part(places, found[part])
             else:
                 used = [[i for i in of_set if i not in out] for of_set, out in zip(places, refused, strict=True)]

@@ -70,7 +70,7 @@ def negate(caption: Caption, atoms: Sequence[Mapping], slot: Slot) -> str | None
 
 def contradict(caption: Caption, atoms: Sequence[Mapping], index: int) -> str:
     """Returns the caption with "there is no X" behind, X being one of its objects."""
-    return normalise(f"{_ended(caption.text)} {_denial(caption, atoms, index)}")
+    return normalise(f"{ended(caption.text)} {_denial(caption, atoms, index)}")
 
 
 def _negate_relation(caption: Caption, atoms: Sequence[Mapping], index: int) -> str | None:
@@ -133,10 +133,10 @@ def _deny_object(caption: Caption, atoms: Sequence[Mapping], index: int) -> str 
         described = " and ".join(filter(None, [", ".join(adjectives[:-1]), *adjectives[-1:]]))
         words = " ".join(filter(None, ["there is" if there else "", "something", described]))
         edits[there.start() if there else start, mention.end] = words
-    return f"{_ended(splice(caption.text, edits))} {_denial(caption, atoms, index)}"
+    return f"{ended(splice(caption.text, edits))} {_denial(caption, atoms, index)}"
 
 
-def _ended(text: str) -> str:
+def ended(text: str) -> str:
     """Returns a text with a full stop, unless a mark ends it."""
     return text if text[-1] in ".!?" else f"{text}."
 

@@ -23,7 +23,7 @@ from crepebench.graphs import OBJECT
 from crepebench.image_facts import ImageFacts
 from crepebench.negations import KIND_NEGATED, NEGATION, Slot, contradict, negate, slots
 from crepebench.replacements import Candidate, CandidateFinder
-from crepebench.swaps import KIND_SWAPPED, draw_swaps, move_atoms, swap_groups
+from crepebench.swaps import KIND_SWAPPED, draw_swaps, graph_content, move_atoms, swap_groups
 from crepebench.word_pool import Pool
 from crepebench.word_tables import WordTables
 
@@ -55,13 +55,11 @@ class Frame:
         changed: atoms by place that stand for those of the subgraph.
         slot: what is negated in all of them, or None.
         fixed: places of atoms that foils leave alone.
-        unsure: places of relations and attributes that the text does not affirm, or of something that it does not name.
     """
 
     changed: Mapping[int, Mapping] = field(default_factory=dict)
     slot: Slot | None = None
     fixed: frozenset[int] = frozenset()
-    unsure: frozenset[int] = frozenset()
 
 
 PLAIN = Frame()
@@ -145,7 +143,7 @@ class ProductivityFoilBuilder:
 
     def _atom_foils(self, source: Source, frame: Frame, rng) -> Iterator[Foil]:
         """Yields texts with one atom replaced; the atoms take turns."""
-        usable = [i for i in range(len(source.atoms)) if i not in frame.fixed | frame.unsure]
+        usable = [i for i in range(len(source.atoms)) if i not in frame.fixed]
         turns = [usable[i] for i in rng.permutation(len(usable))]
         for index, candidate in in_turns({i: source.candidates[i] for i in turns}):
             atom = source.atoms[index]
@@ -155,12 +153,16 @@ class ProductivityFoilBuilder:
     def _swap_foils(self, source: Source, frame: Frame, rng) -> Iterator[Foil]:
         """Yields texts in which atoms of one kind have changed places and something false is said."""
         atoms = source.atoms
-        affirmed = [i for i, atom in enumerate(atoms) if atom["kind"] != OBJECT and i not in frame.unsure]
+        affirmed = [i for i, atom in enumerate(atoms) if atom["kind"] != OBJECT]
         fixed = frozenset(i for i in range(len(atoms)) if not is_replaceable(source.caption, atoms, i)) | frame.fixed
+        said = set()
         for move in draw_swaps(swap_groups(atoms, self._tables, fixed), rng):
             moved = move_atoms(atoms, move)
             if not self._fits(source, move) or not self._checker.has_false_fact(atoms, moved, source.facts, affirmed):
                 continue
+            if (content := graph_content(moved)) in said:  # the same in another order
+                continue
+            said.add(content)
             if text := self._text(
                 source, frame, {i: {name: moved[i][name] for name in ("text", "name")} for i in move}
             ):

@@ -167,6 +167,15 @@ def subgraphs_settings(config: Mapping) -> dict:
     return {"productivity": chosen, "regions": config["regions"]}
 
 
+def draw_settings(config: Mapping) -> dict:
+    """Returns what the draw of subgraphs depends on: the seed, and how many of each complexity there may be."""
+    block = config["productivity"]
+    most, complexities = block["max_queries"], block["complexities"]
+    most = most if isinstance(most, list) else [most] * len(complexities)
+    by_complexity = {str(complexity): number for complexity, number in zip(complexities, most, strict=True)}
+    return {"seed": block["seed"], "max_queries": by_complexity}
+
+
 def productivity_foils_settings(config: Mapping) -> dict:
     """Returns what the foils of captions depend on."""
     foils = {key: config["foils"][key] for key in ("protocol", "seed", "candidates")}
@@ -244,6 +253,11 @@ def check_names(config: Mapping) -> None:
     foils = config["foils"]
     if foils["plausibility"] in ("masked", "causal") and not foils["language_model"]:
         raise ValueError(f"config: foils.plausibility {foils['plausibility']!r} needs a foils.language_model")
+    most, complexities = (config["productivity"][key] for key in ("max_queries", "complexities"))
+    if isinstance(most, list) and len(most) != len(complexities):
+        raise ValueError(
+            f"config: productivity.max_queries has {len(most)} numbers for {len(complexities)} complexities"
+        )
     if config["productivity"]["n_foils"] > foils["candidates"]:
         raise ValueError("config: productivity.n_foils is greater than foils.candidates")
     _check_captioner(config["captioner"])

@@ -114,7 +114,7 @@ def filter_subgraphs(part_paths: list[str], subgraphs_path: str, accounting_path
         part_paths: tables SUBGRAPHS of all parts.
         subgraphs_path: table SUBGRAPHS to write, by complexity and id.
         accounting_path: counts to write.
-        cfg: config block `productivity` as JSON: max_queries, seed.
+        cfg: JSON of seed and `max_queries`, by complexity.
 
     Raises:
         ValueError: an id stands twice.
@@ -128,7 +128,7 @@ def filter_subgraphs(part_paths: list[str], subgraphs_path: str, accounting_path
     drawn: set[int] = set()
     counts: dict[str, Counter] = {}
     for (complexity,), group in found.group_by("complexity", maintain_order=True):
-        chosen = draw_ids(group["subgraph_id"].to_list(), config["max_queries"], config["seed"])
+        chosen = draw_ids(group["subgraph_id"].to_list(), config["max_queries"][str(complexity)], config["seed"])
         drawn |= chosen
         n_left = group.height - len(chosen)
         counts[unit_of(complexity)] = Counter({READ: group.height, KEPT: len(chosen), NOT_DRAWN: n_left})

@@ -76,3 +76,14 @@ def move_atoms(atoms: Sequence[Mapping], move: Mapping[int, int]) -> list[dict]:
         names = MOVING_WITH_OBJECTS if atoms[place]["kind"] == OBJECT else MOVING
         after[place].update({name: before[source][name] for name in names if name in before[source]})
     return after
+
+
+def graph_content(atoms: Sequence[Mapping]) -> tuple:
+    """Returns what a graph says, in normal forms, whatever the order in which it says it."""
+    joined = {end for atom in atoms for end in (atom["subject"], atom["object"])}
+    facts = [
+        (atom["kind"], atom["text"], *(atoms[end]["text"] for end in (atom["subject"], atom["object"]) if end >= 0))
+        for i, atom in enumerate(atoms)
+        if atom["kind"] != OBJECT or i not in joined
+    ]
+    return tuple(sorted(facts))
