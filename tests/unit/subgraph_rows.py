@@ -38,8 +38,10 @@ def make_subgraph(rng, subgraph_id):
         else:
             joins.append(graph_atom("attribute", attributes.pop(), object_=int(rng.integers(n_objects))))
     atoms += joins
-    extra = [str(noun) for noun in rng.permutation(NOUNS)[: int(rng.integers(0, 4))]]
+    extra = [str(noun) for noun in rng.permutation(NOUNS)[: int(rng.integers(0, 9))]]
     facts = graph_facts(atoms, extra)
+    for noun in extra:
+        facts.boxes[noun].add(tuple(int(n) for n in (*rng.integers(0, 600, 2), *rng.integers(40, 200, 2))))
     for noun in nouns + extra:
         facts.attributes[noun].update(str(word) for word in rng.permutation(ATTRIBUTES)[: int(rng.integers(0, 3))])
     for _ in range(int(rng.integers(0, 5))):

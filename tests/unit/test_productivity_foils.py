@@ -19,6 +19,7 @@ from .subgraph_rows import CROP, caption_of, graph_atom, graph_facts, make_subgr
 N_SUBGRAPHS = 1000
 N_FOILS, N_CANDIDATES = 5, 24
 DENIED = re.compile(r"\b(?:is|are) no ([\w ]+)")
+DENIAL = re.compile(r"(?:the ([a-z ]+) (?:is|are) not ([a-z]+)|there (?:is|are) no ([a-z ]+))$")
 WRONG = re.compile(r"\ba [aeio]|\ban [^aeiouh]|  |\.\.|\. \.|\ban?\b [a-z]*s\b|something something")
 """What no text holds, but for "a glass"."""
 BUILDERS = {"paper": ProductivityFoilBuilder, "refined": RefinedProductivityFoilBuilder}
@@ -69,7 +70,7 @@ def test_foil_types_have_enough_foils_or_a_reason(built):
 
 
 def test_most_subgraphs_give_sets_of_each_type(built):
-    for foil_type, share in (("atom", 0.9), ("negate", 0.85), ("swap", 0.6), ("overall", 0.4)):
+    for foil_type, share in (("atom", 0.9), ("negate", 0.85), ("swap", 0.6), ("overall", 0.2)):
         assert len(list(drafts_of(built, foil_type))) > share * N_SUBGRAPHS, foil_type
 
 
@@ -189,11 +190,14 @@ def kind_of_negation(text):
 def test_truths_negate_each_kind_about_as_often_as_foils(built):
     drafts = [draft for *_, draft in drafts_of(built, "negate", "refined")]
     truths = Counter(kind_of_negation(draft.caption) for draft in drafts)
-    foils = Counter(foil.kind.removeprefix("negated_") for draft in drafts for foil in draft.foils)
-    assert set(truths) == set(foils)
+    foils = Counter()
+    for draft in drafts:  # each set counts alike, since each takes as many foils
+        foils.update({foil.kind: 0.0 for foil in draft.foils})
+        for foil in draft.foils:
+            foils[foil.kind] += 1 / len(draft.foils)
+    assert {f"negated_{kind}" for kind in truths} == set(foils)
     for kind in truths:
-        shares = truths[kind] / truths.total(), foils[kind] / foils.total()
-        assert shares[0] == pytest.approx(shares[1], abs=0.05), kind
+        assert truths[kind] / len(drafts) == pytest.approx(foils[f"negated_{kind}"] / len(drafts), abs=0.05), kind
 
 
 def test_truth_with_a_negation_denies_what_no_fact_holds(built):
@@ -215,12 +219,41 @@ def test_foils_deny_what_the_caption_states(built):
                 assert found[1] in names, (caption.text, foil)
 
 
-def test_negations_of_overall_are_those_of_negate(built):
-    for *_, drafts in built:
-        if not drafts["overall"].reason:
-            negated = [foil for foil in drafts["overall"].foils if part_of(foil.kind) == "negate"]
-            assert drafts["overall"].caption == drafts["negate"].caption
-            assert negated == list(drafts["negate"].foils)
+def test_overall_of_protocol_paper_has_the_foils_of_all_types(built):
+    for protocol, *_, drafts in built:
+        if protocol == "paper" and not drafts["overall"].reason:
+            parts = [drafts[part] for part in ("atom", "swap", "negate")]
+            assert drafts["overall"].foils == tuple(foil for draft in parts for foil in draft.foils)
+            assert {draft.caption for draft in parts} == {drafts["overall"].caption}
+
+
+def test_overall_of_protocol_refined_is_the_caption_and_one_denial(built):
+    for _, caption, _, draft in drafts_of(built, "overall", "refined"):
+        denial = draft.caption.removeprefix(f"{caption.text}. ")
+        for foil in draft.foils:
+            if part_of(foil.kind) == "negate":
+                own = foil.text.removeprefix(f"{caption.text}. ")
+                assert own != foil.text and DENIAL.fullmatch(own), foil
+            else:
+                assert foil.text.endswith(f". {denial}") and not foil.text.startswith(caption.text), foil
+        assert DENIAL.fullmatch(denial), draft.caption
+
+
+def test_denials_of_overall_speak_of_what_the_caption_does_not_say(built):
+    for subgraph, _, facts, draft in drafts_of(built, "overall", "refined"):
+        atoms = subgraph["atoms"]
+        said = {(atom["text"], atoms[atom["object"]]["text"]) for atom in atoms if atom["kind"] == "attribute"}
+        for foil in (foil for foil in draft.foils if foil.kind == "negated_object"):
+            assert foil.original in facts.kinds
+            assert foil.original not in {atom["text"] for atom in atoms}
+        for foil in (foil for foil in draft.foils if foil.kind == "negated_attribute"):
+            owner = lemmatise(DENIAL.search(foil.text)[1].split()[-1], "NOUN")
+            assert foil.original in facts.attributes[owner] and (foil.original, owner) not in said
+        found = DENIAL.search(draft.caption)
+        if found[1]:
+            assert found[2] not in facts.attributes[lemmatise(found[1].split()[-1], "NOUN")]
+        else:
+            assert lemmatise(found[3], "NOUN") not in facts.kinds
 
 
 def test_drafts_depend_on_seed_and_id_alone(builders, built):
@@ -243,7 +276,8 @@ def test_captions_of_a_model_keep_the_same_promises(builders, tables, protocol):
             for text in texts:
                 assert not WRONG.search(text) or WRONG.search(text)[0] == "a glass", text
                 assert not re.search(r"there are an? |there is [a-z]+s(?:\.|$)", text), text
-    assert min(n_kept.values()) > 40, n_kept
+    n_overall = n_kept.pop("overall")  # refined: few generated captions have five facts beside them
+    assert min(n_kept.values()) > 40 and n_overall > 5, n_kept
 
 
 MAN = (0, 0, 100, 200)

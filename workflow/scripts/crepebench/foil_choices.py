@@ -221,6 +221,7 @@ def filter_foils(
             for key in choices.chosen
         ]
         parts = PARTS_OF_TYPE[family][foil_type]
+        n_own = sum(part != SHARED_PART.get(foil_type) for part in parts)  # they share what may be lost
         for part in parts:
             places = places_of_part(choices.candidates, part)
             if part == SHARED_PART.get(foil_type):
@@ -228,7 +229,8 @@ def filter_foils(
             else:
                 used = [[i for i in of_set if i not in out] for of_set, out in zip(places, refused, strict=True)]
                 n_foils = N_FOILS[part] if family == SYSTEMATICITY else config["n_foils"]
-                choices.add_part(used, n_foils, likelihoods.get(foil_type), config)
+                own = {**config, "max_lost": config["max_lost"] / n_own}
+                choices.add_part(used, n_foils, likelihoods.get(foil_type), own)
         n_lost = len(choices.reasons)
         logger.info("%s: %d of %d sets are lost", foil_type, n_lost, len(choices.chosen))
     if exclusions:
