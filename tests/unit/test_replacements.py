@@ -456,3 +456,12 @@ def test_a_mass_noun_replaces_a_mass_noun_only(lexicon, tables):
     finder = CandidateFinder(FixedLexicon(kin), tables, nouns("sand", "table", "chair", "grass"))
     assert object_candidates(finder, "grass", facts_of(["grass"])) == {"sand"}
     assert object_candidates(finder, "table", facts_of(["table"])) == {"chair"}
+
+
+def test_colours_of_people_are_left_alone(finder):
+    for noun, is_person in (("man", True), ("girl", True), ("dog", False), ("chair", False)):
+        atoms = [atom("object", noun), atom("attribute", "white", object_=0)]
+        found = finder.candidates(atoms, 1, facts_of([noun]))
+        assert (found == []) == is_person, noun
+        tall = [atom("object", noun), atom("attribute", "tall", object_=0)]
+        assert finder.candidates(tall, 1, facts_of([noun]))

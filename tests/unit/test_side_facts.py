@@ -58,5 +58,9 @@ def test_attributes_of_an_object_that_may_be_another_are_not(find):
     assert not find(("jar", (300, 300, 40, 40)), attributes=[("large", "jar")])
 
 
+def test_two_spellings_of_a_colour_are_one(find):
+    assert list(find(attributes=[("grey", "box"), ("gray", "box")])) == ["gray"]
+
+
 def test_words_that_are_in_no_table_are_no_attributes(find):
     assert not find(attributes=[("hanging", "jar")])

@@ -195,7 +195,9 @@ class FactChecker:
         if self._finder.holds(subject["text"], atom["text"], object_["text"], facts):
             return False
         ends = subject["instance"], object_["instance"]
-        return self._is_excluded(atoms, atom["text"], *ends) or not boxes_allow(atom["text"], subject, object_)
+        if self._is_excluded(atoms, atom["text"], *ends):
+            return True
+        return not _are_joined(atoms, *ends) and not boxes_allow(atom["text"], subject, object_)
 
     def _is_false_attribute(self, attribute: str, kind: str, facts: ImageFacts) -> bool:
         names = self._finder.names(kind, facts)
@@ -218,6 +220,15 @@ class FactChecker:
                 if ends == (subject, object_) and relation in self._tables.relations.get(atom["text"], ()):
                     return True
         return False
+
+
+def _are_joined(atoms: Sequence[Mapping], one: int, other: int) -> bool:
+    """Says whether a graph has a relation between two objects: of a building with windows, these are on the building.
+
+    # ASSUME: what is said to be joined touches, whatever its boxes.
+    """
+    ends = {(atom["subject"], atom["object"]) for atom in atoms if atom["kind"] == RELATION}
+    return (one, other) in ends or (other, one) in ends
 
 
 def _content(atoms: Sequence[Mapping], index: int) -> tuple[str, ...]:

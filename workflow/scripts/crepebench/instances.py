@@ -96,7 +96,7 @@ def usable_attributes(instance: Instance, counts: Counter) -> tuple[str, ...]:
     words_of_names = {word for name in instance.names for word in (*name.split(), *object_text(name).split())}
     for attribute in instance.attributes:
         words = set(attribute.split())
-        if not is_words(attribute) or words & (PREPOSITIONS | NEGATIONS | QUANTITIES):
+        if not is_words(attribute) or words & (PREPOSITIONS | NEGATIONS | QUANTITIES | {"multiple"}):
             reason = "no_adjective"
         elif words & words_of_names:
             reason = "in_name"

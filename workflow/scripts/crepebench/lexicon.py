@@ -16,6 +16,7 @@ lie within two up and two down of a noun sense (measured on the released files).
 LEVELS_OF_PARTS = 4
 """A person has a body, that an arm, that a hand, and that a finger."""
 PHYSICAL_ENTITY = "physical_entity.n.01"
+PERSON = "person.n.01"
 VISIBLE = {
     "n": frozenset(
         f"noun.{name}"
@@ -77,6 +78,10 @@ class Lexicon:
     def is_physical(self, synset) -> bool:
         """Says whether a noun synset names something that can be seen: a physical entity."""
         return any(above.name() == PHYSICAL_ENTITY for above in synset.closure(_hypernyms))
+
+    def is_person(self, synset) -> bool:
+        """Says whether a noun synset names people."""
+        return any(above.name() == PERSON for above in (synset, *synset.closure(_hypernyms)))
 
     def is_visible(self, synset) -> bool:
         """Says whether a picture can show what a noun's or verb's synset names; never single persons and places."""

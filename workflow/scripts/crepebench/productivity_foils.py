@@ -154,7 +154,9 @@ class ProductivityFoilBuilder:
         """Yields texts in which atoms of one kind have changed places and something false is said."""
         atoms = source.atoms
         affirmed = [i for i, atom in enumerate(atoms) if atom["kind"] != OBJECT]
-        fixed = frozenset(i for i in range(len(atoms)) if not is_replaceable(source.caption, atoms, i)) | frame.fixed
+        left = (i for i in range(len(atoms)) if not is_replaceable(source.caption, atoms, i))
+        colours = (i for i in range(len(atoms)) if self._finder.is_complexion(atoms, i))
+        fixed = frame.fixed.union(left, colours)
         said = set()
         for move in draw_swaps(swap_groups(atoms, self._tables, fixed), rng):
             moved = move_atoms(atoms, move)

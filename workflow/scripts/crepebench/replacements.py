@@ -19,6 +19,10 @@ THE_PICTURE = frozenset("background distance foreground image photo photograph p
 """Nouns by which annotators speak of the picture and its depth."""
 
 
+COLOUR = "colour"
+"""Group of attributes."""
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A replacement for an atom: its normal form, and where it comes from."""
@@ -57,6 +61,8 @@ class CandidateFinder:
             found = [c for c in self._object_candidates(atom["text"], facts) if self._is_absent(c.text, facts)]
             return [c for c in found if plural or c.text not in PLURALIA_TANTUM]
         if atom["kind"] == ATTRIBUTE:
+            if self.is_complexion(atoms, index):
+                return []
             names = self.names(atoms[atom["object"]]["text"], facts)
             true = set().union(*(facts.attributes.get(name, ()) for name in names))
             return [c for c in self._attribute_candidates(atom["text"]) if not self.may_be_true(c.text, true)]
@@ -64,6 +70,18 @@ class CandidateFinder:
         if not all(map(self._has_a_place, ends)):
             return []
         return [c for c in self._relation_candidates(atom["text"]) if not self.holds(ends[0], c.text, ends[1], facts)]
+
+    def is_complexion(self, atoms: list[dict], index: int) -> bool:
+        """Says whether an attribute is the colour of a person.
+
+        # ASSUME: a colour said of a person is left alone: annotators mean skin or clothes, and no foil should turn on
+        the one, nor be a purple man.
+        """
+        atom = atoms[index]
+        if atom["kind"] != ATTRIBUTE or self._tables.attributes.get(atom["text"], ("",))[0] != COLOUR:
+            return False
+        sense = self._senses.usual_sense(atoms[atom["object"]]["text"], "n")
+        return sense is not None and self._lexicon.is_person(sense.synset)
 
     def _object_candidates(self, text: str, facts: ImageFacts) -> list[Candidate]:
         """Returns cousins and antonyms of a noun; a mass noun is replaced by a mass noun, any other by none."""

@@ -90,18 +90,21 @@ class SideFactFinder:
                 continue
             said = {other["text"] for other in atoms if other["kind"] == ATTRIBUTE and other["object"] == i}
             groups = {self._group(word) for word in said}
+            taken = set(said)
             mention = first_mention(caption, i)
             name = caption.text[mention.start : mention.end]
             verb = "are" if is_plural({**atom, "name": name}) else "is"
             for word in sorted(facts.attributes.get(atom["text"], ())):
                 group = self._group(word)
-                if group and group not in groups and not self._finder.may_be_true(word, said):
+                if group and group not in groups and not self._finder.may_be_true(word, taken):  # grey is gray
+                    taken.add(word)
                     extra = self._atom(ATTRIBUTE, word, i)
                     yield from self._fact(extra, f"the {name} {verb} not {{}}", atoms, facts)
 
     def _objects(self, atoms: Sequence[Mapping], facts: ImageFacts, crop: Mapping) -> Iterator[SideFact]:
         """Yields objects in the crop that the caption does not name, nor anything that may go by the same name."""
         named = {atom["text"] for atom in atoms if atom["kind"] == OBJECT}
+        named |= {word for text in named for word in text.split()}  # a street light is a light
         for name in sorted(facts.boxes.keys() & self._pool.words[OBJECT]):
             shown = any(_is_shown(box, crop) for box in facts.boxes[name])
             if shown and not self._finder.names(name, facts) & named:
