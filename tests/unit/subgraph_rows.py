@@ -43,7 +43,9 @@ def make_subgraph(rng, subgraph_id):
     for noun in extra:
         facts.boxes[noun].add(tuple(int(n) for n in (*rng.integers(0, 600, 2), *rng.integers(40, 200, 2))))
     for noun in nouns + extra:
-        facts.attributes[noun].update(str(word) for word in rng.permutation(ATTRIBUTES)[: int(rng.integers(0, 3))])
+        words = [str(word) for word in rng.permutation(ATTRIBUTES)[: int(rng.integers(0, 3))]]
+        facts.attributes[noun].update(words)
+        facts.annotated[noun].update(words)
     for _ in range(int(rng.integers(0, 5))):
         ends = [str(noun) for noun in rng.choice(nouns + extra, 2)]
         facts.triples.add((ends[0], str(rng.choice(RELATIONS)), ends[1]))

@@ -1,6 +1,6 @@
 import pytest
 
-from crepebench.fact_checks import FactChecker, Rule, boxes_allow, is_same_thing, rule_of, with_graph
+from crepebench.fact_checks import FactChecker, Rule, boxes_allow, is_placed, is_same_thing, rule_of, with_graph
 from crepebench.swaps import move_atoms
 
 from .foil_rows import facts_of
@@ -142,3 +142,13 @@ def test_facts_are_joined_with_those_of_the_graph_by_its_names():
     assert joined.attributes == {"bear": {"big"}, "teddy bear": {"brown"}}
     assert joined.kinds == {"bear", "teddy bear", "hat"}
     assert len(facts.triples) == 2 and len(facts.attributes) == 1
+
+
+@pytest.mark.parametrize(
+    ("relation", "is_so"), [("under", True), ("to the left of", False), ("above", False), ("behind", False)]
+)
+def test_boxes_alone_show_what_is_under_or_beside_something(relation, is_so):
+    keyboard = {"x": 10, "y": 80, "width": 40, "height": 10}
+    monitor = {"x": 10, "y": 20, "width": 40, "height": 40}
+    assert is_placed(relation, keyboard, monitor) == is_so
+    assert not is_placed(relation, {**keyboard, "x": None, "y": None}, monitor)

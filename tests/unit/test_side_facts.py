@@ -26,6 +26,7 @@ def find(finder, tables):
             facts.boxes[name].add(box)
         for attribute, name in attributes:
             facts.attributes[name].add(attribute)
+            facts.annotated[name].add(attribute)
         caption = write_template_caption(ATOMS, tables.mass_nouns)
         facts = with_graph(facts, ATOMS)
         side_facts = SideFactFinder(finder, FactChecker(finder, tables), tables, pool_of())

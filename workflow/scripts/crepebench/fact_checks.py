@@ -91,6 +91,15 @@ def boxes_allow(relation: str, subject: Mapping, object_: Mapping) -> bool:
     return share_columns and (rule is Rule.SAME_COLUMNS or _overlap(subject, object_, "y", "height"))
 
 
+def is_placed(relation: str, subject: Mapping, object_: Mapping) -> bool:
+    """Says whether boxes show that something is above, below, left or right of something else: nothing else is needed.
+
+    A keyboard in front of a monitor is under it, too.
+    """
+    sides = (Rule.HIGHER, Rule.LOWER, Rule.LEFT, Rule.RIGHT)
+    return rule_of(relation) in sides and subject.get("x") is not None and boxes_allow(relation, subject, object_)
+
+
 def _centre(box: Mapping, start: str, size: str) -> float:
     return box[start] + box[size] / 2
 

@@ -23,7 +23,8 @@ class ImageFacts:
 
     Attributes:
         kinds: names of all objects, whole and head noun.
-        attributes: attributes of each kind.
+        attributes: attributes of each kind, and words that may be some.
+        annotated: those of them that annotators gave to objects.
         triples: (subject, relation, object).
         synsets: WordNet synsets that annotators gave to objects of each name, in the order of the objects.
         mentioned: words of all region descriptions, also of regions that are no test crops, and their lemmas as nouns.
@@ -32,6 +33,7 @@ class ImageFacts:
 
     kinds: set[str] = field(default_factory=set)
     attributes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    annotated: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     triples: set[tuple[str, str, str]] = field(default_factory=set)
     synsets: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     mentioned: set[str] = field(default_factory=set)
@@ -81,6 +83,7 @@ def collect_facts(
         for name in {*row["names"], *map(head_noun, row["names"])}:
             image.kinds.add(name)
             image.attributes[name].update(row["attributes"])
+            image.annotated[name].update(row["attributes"])
             for attribute in row["attributes"]:
                 image.attributes[name].update(attribute.split())  # "black and white" is black, and white
             image.synsets[name] += row["synsets"]

@@ -16,10 +16,10 @@ import numpy as np
 from crepebench.caption_edits import countability, first_mention, is_replaceable, reword, with_surfaces
 from crepebench.caption_words import normalise
 from crepebench.captions import TEMPLATE, Caption
-from crepebench.fact_checks import FactChecker, with_graph
+from crepebench.fact_checks import FactChecker, is_placed, with_graph
 from crepebench.families import ATOM, CONTRADICTION, NEGATE, OVERALL, SWAP
 from crepebench.foils import MADE_OF, Draft, Foil, in_turns, inflected, take_foils
-from crepebench.graphs import OBJECT
+from crepebench.graphs import OBJECT, RELATION
 from crepebench.image_facts import ImageFacts
 from crepebench.negations import KIND_NEGATED, NEGATION, Slot, contradict, negate, slots
 from crepebench.replacements import Candidate, CandidateFinder
@@ -124,6 +124,9 @@ class ProductivityFoilBuilder:
         candidates = {}
         for index, atom in enumerate(atoms):
             found = self._finder.candidates(atoms, index, facts)
+            if atom["kind"] == RELATION:
+                ends = atoms[atom["subject"]], atoms[atom["object"]]
+                found = [candidate for candidate in found if not is_placed(candidate.text, *ends)]
             order = [found[i] for i in rng.permutation(len(found)) if not NEGATION.search(found[i].text)]
             is_material = atom["kind"] == OBJECT and MADE_OF.search(caption.text[: first_mention(caption, index).start])
             candidates[index] = order if is_replaceable(caption, atoms, index) and not is_material else []

@@ -94,7 +94,7 @@ class SideFactFinder:
             mention = first_mention(caption, i)
             name = caption.text[mention.start : mention.end]
             verb = "are" if is_plural({**atom, "name": name}) else "is"
-            for word in sorted(facts.attributes.get(atom["text"], ())):
+            for word in sorted(facts.annotated.get(atom["text"], ())):
                 group = self._group(word)
                 if group and group not in groups and not self._finder.may_be_true(word, taken):  # grey is gray
                     taken.add(word)
