@@ -167,16 +167,15 @@ def test_identity_depends_on_all_that_shapes_a_feature(loaded, model, tmp_path, 
 
 
 def test_identity_depends_on_the_tokens(model, tmp_path):
-    found = load_model(DEFINITION, write_folder(tmp_path / "b", model))
-    before, tokenise = found.identity, found._tokenise
-    assert found.identity == before
-    found._tokenise = lambda texts: tokenise([text.lower().replace("photo", "picture") for text in texts])
-    assert found.identity != before
+    found, other = (load_model(DEFINITION, write_folder(tmp_path / name, model)) for name in ("b", "c"))
+    tokenise = other.tokenise
+    other.tokenise = lambda texts: tokenise([text.lower().replace("photo", "picture") for text in texts])
+    assert found.identity != other.identity
 
 
 def test_unknown_family_is_refused():
-    with pytest.raises(ValueError, match="unknown model family 'flava': use open_clip"):
-        load_model({"family": "flava"})
+    with pytest.raises(ValueError, match=r"unknown model family 'clap': use one of .*open_clip"):
+        load_model({"family": "clap"})
 
 
 def test_weights_without_architecture_are_refused(tmp_path):
