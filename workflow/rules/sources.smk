@@ -7,6 +7,7 @@ from itertools import filterfalse
 
 from crepebench import aliases, corpora, image_files, manifests, visual_genome
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE
+from crepebench.weight_sources import is_fetched
 
 MANIFEST = RESOURCES / "visual_genome" / "manifest.yaml"
 MANIFEST_ENTRIES = manifests.read_manifest(str(MANIFEST))
@@ -202,7 +203,7 @@ def get_source_files():
     files += config["parser_review"]["labelled"] + config["foils"]["exclusions"]
     for block, key in LANGUAGE_MODELS:
         files += get_language_model_files(block, key)
-    made = ("results/icons/", f"{STORE}/")
+    made = ("results/icons/", "results/weights/", f"{STORE}/")
     return [path for path in files if not path.startswith(made)]
 
 
@@ -240,9 +241,10 @@ def get_model_weights(model):
         corpus = definition["training_data"][0]
         folder = f"results/icons/models/{corpus}/seed_{definition['seed']}"
         return [f"{folder}/{CONFIG_FILE}", f"{folder}/{WEIGHTS_FILE}"]
+    if is_fetched(definition):
+        return [f"results/weights/{model}.weights.json"]
     weights = Path(definition["weights"])
-    if weights.is_dir():
-        checkpoints = sorted(map(str, weights.glob("open_clip_*model.*")))
-        return [str(weights / CONFIG_FILE), *checkpoints]
-    is_file = weights.is_file() or weights.suffix or len(weights.parts) > 1
-    return [str(weights)] if is_file else []  # else a tag of open_clip
+    if not weights.is_dir():
+        return [str(weights)]
+    depth = "*" if definition["family"] == "open_clip" else "**/*"
+    return sorted(str(path) for path in weights.glob(depth) if path.is_file())

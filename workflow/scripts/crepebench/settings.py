@@ -10,6 +10,7 @@ from pathlib import Path
 from crepebench.families import SYSTEMATICITY
 from crepebench.models import CONFIG_FILE
 
+HUB = "hf-hub:"
 ICONS = "icons"
 """Source of what is made here, from the embedded icons world."""
 
@@ -132,11 +133,24 @@ def waves_settings(config: Mapping, corpus: str, code: str) -> dict:
     }
 
 
+WEIGHT_KEYS = ("family", "architecture", "weights", "tokenizer")
+"""Keys of a model's definition that choose its files."""
+MODEL_KEYS = (*WEIGHT_KEYS, "image_size", "precision", "activation")
+"""And those that its features depend on."""
+
+
 def features_settings(config: Mapping, model: str) -> dict:
     """Returns what encoding with a model depends on."""
     definition = read_models(config)[model]
-    encoding = {key: definition[key] for key in ("family", "architecture", "weights") if key in definition}
+    encoding = {key: definition[key] for key in MODEL_KEYS if key in definition}
     return {**config["features"], "store": config["stores"]["features"], "model": encoding}
+
+
+def weights_settings(config: Mapping, model: str) -> dict:
+    """Returns what fetching a model's weights depends on."""
+    definition = read_models(config)[model]
+    source = {key: definition[key] for key in WEIGHT_KEYS if key in definition}
+    return {"store": config["stores"]["weights"], "model": source}
 
 
 def foils_settings(config: Mapping) -> dict:
@@ -279,7 +293,10 @@ def _check_model(config: Mapping, name: str) -> None:
     """Checks that a model can be loaded and enters a table."""
     definition = read_definition(config, "models", name)
     where = f"config: models.definitions.{name}"
-    if definition["source"] != ICONS:
+    family = definition["family"]
+    if family in ("openai_clip", "clip_fine_tune") and "architecture" not in definition:
+        raise ValueError(f"{where}: an architecture is missing")
+    if definition["source"] != ICONS and family == "open_clip" and not definition["weights"].startswith(HUB):
         weights = Path(definition["weights"])
         if not weights.is_dir() and "architecture" not in definition:
             raise ValueError(f"{where}: an architecture is missing, since weights is no folder with {CONFIG_FILE}")
