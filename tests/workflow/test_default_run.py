@@ -16,6 +16,12 @@ LEAST_QUERIES = 150
 LEAST_PAIRWISE_ACCURACY = 70.0
 LARGEST_ACCIDENTAL_SHARE = 0.05
 SECONDS_OF_THE_DEMO = 600
+MOST_BLIND_ACCURACY = {"systematicity": 55.0, "productivity": 58.0}
+"""Pairwise accuracy of the strongest scorer of texts, pooled, protocol refined."""
+MOST_BLIND_HIGH = 60.0
+LEAST_POOLED = 1000
+LEAST_SETS = {"atom": 60, "swap": 60, "negate": 60, "overall": 30}
+"""Sets of each number of atoms."""
 LEAST_DIFFERENCE = 2.0
 """Points by which the gap of the twin, trained with nothing held out, must be smaller (icons_control.csv)."""
 
@@ -58,6 +64,27 @@ def test_every_mini_model_tells_objects_apart(default_run):
         n_pairs = sum(int(r["n_pairs"]) for r in cells)
         mean = sum(float(r["pairwise_accuracy"]) * int(r["n_pairs"]) for r in cells) / n_pairs
         assert mean >= LEAST_PAIRWISE_ACCURACY, (corpus, mean)
+
+
+def test_text_alone_cannot_tell_truth_from_foil(default_run):
+    rows = read_csv(default_run[0] / "results" / "tables" / "blind_baselines.csv")
+    pooled = [row for row in rows if row["scorer"] == "strongest" and row["split"] == "all" and not row["complexity"]]
+    found = {(row["family"], row["foil_type"]): row for row in pooled}
+    assert len(found) == 7
+    for (family, foil_type), row in found.items():
+        assert float(row["pairwise_accuracy"]) <= MOST_BLIND_ACCURACY[family], (family, foil_type)
+        assert float(row["high"]) <= MOST_BLIND_HIGH
+        assert int(row["n"]) >= LEAST_POOLED or foil_type == "overall"
+
+
+def test_every_number_of_atoms_has_enough_sets_of_each_type(default_run):
+    rows = read_csv(default_run[0] / "results" / "tables" / "productivity.csv")
+    sizes = {(r["model"], r["foil_type"], r["complexity"]): int(r["n_queries"]) for r in rows}
+    for corpus in CORPORA:
+        for foil_type, least in LEAST_SETS.items():
+            for complexity in range(4, 13):
+                model = corpus.replace("mini_", "mini_clip_")
+                assert sizes[model, foil_type, str(complexity)] >= least, (model, foil_type, complexity)
 
 
 def test_the_gap_shows_for_at_least_one_corpus_and_foil_type(default_run):
