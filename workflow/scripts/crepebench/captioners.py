@@ -27,6 +27,7 @@ class Request:
         suffix: the rest of it.
         seed: seed of this answer.
         phrases: what a constrained answer must hold; a phrase that stands twice, twice.
+        inner: those of them that join others, as relations do.
     """
 
     about: str
@@ -34,11 +35,12 @@ class Request:
     suffix: str
     seed: int
     phrases: tuple[str, ...] = ()
+    inner: frozenset[str] = frozenset()
 
     @property
     def key(self) -> str:
         """Returns a digest of what is asked for: prompt, seed and phrases."""
-        return digest_of([self.prefix + self.suffix, self.seed, sorted(self.phrases)])
+        return digest_of([self.prefix + self.suffix, self.seed, sorted(self.phrases), sorted(self.inner)])
 
 
 @dataclass(frozen=True)

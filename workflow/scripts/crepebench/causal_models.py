@@ -51,9 +51,10 @@ class CausalModel:
         """Returns the tokens of texts, with the mark of the beginning where the tokenizer sets one."""
         return self._tokenizer(list(texts))["input_ids"]
 
-    def tokens_within(self, phrase: str) -> list[int]:
-        """Returns the tokens of a phrase behind another word."""
-        before, whole = (self._tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", f"a {phrase}"))
+    def tokens_within(self, words: str) -> list[int]:
+        """Returns the tokens of words, or of a mark, behind another word."""
+        texts = ("a", f"a {words}" if words[:1].isalnum() else f"a{words}")
+        before, whole = (self._tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts)
         return whole[len(before) :]
 
     def decode(self, tokens: Sequence[int]) -> str:

@@ -138,8 +138,10 @@ class _Writer:
     def __init__(self, loaded: CausalModel, request: Request, config: Mapping):
         self._loaded, self._temperature = loaded, config["temperature"]
         self._rng = np.random.default_rng([request.seed, int(request.key[:16], 16)])
-        phrases = request.phrases if config["constrained"] else ()
-        self._constraint = WordConstraint(phrases, loaded.tokens_within, loaded.ends) if phrases else None
+        is_bound = config["constrained"] and request.phrases
+        self._constraint = (
+            WordConstraint(request.phrases, request.inner, loaded.tokens_within, loaded.ends) if is_bound else None
+        )
         self._written: list[int] = []
         self.is_done = False
 
