@@ -122,6 +122,21 @@ def test_pronoun_stands_for_an_object_before_it(check):
     assert check("a lamp on a couch. it is near a dog. a fence", atoms).reason == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        ("a dog near a fence is on a couch. a lamp", True),
+        ("a fence near a dog is on a couch. a lamp", False),
+        ("a dog that is on a couch, near a fence, and a lamp", True),
+        ("a fence near a dog that is on a couch, and a lamp", True),
+        ("a couch that a dog near a fence is on, and a lamp", False),
+    ],
+)
+def test_finite_verb_has_the_subject_of_its_clause(check, text, passes):
+    atoms = [*OBJECTS, rel(0, "on", 2), rel(0, "near", 1)]
+    assert (check(text, atoms).reason == "") is passes
+
+
 def test_posture_of_a_thing_adds_nothing_and_that_of_an_animal_does(check):
     atoms = [*OBJECTS, rel(3, "on", 2)]
     assert check("a lamp sitting on a couch. a dog. a fence", atoms).reason == ""

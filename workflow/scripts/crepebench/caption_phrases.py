@@ -21,6 +21,7 @@ STOPPERS = (
     BE | BOUNDARIES | CONNECTIVES | PRONOUNS | PUNCTUATION | PREPOSITIONS | {"'s", "there", "has", "have", "having"}
 )
 """Tokens that no noun phrase holds before its noun."""
+RELATIVES = ("that", "which", "whom", "where", "as")
 Entity = tuple[int, int]
 """An object as the caption has it: its group of atoms with one name, and its number among them."""
 
@@ -88,6 +89,7 @@ def _ways_to_say(name: str, text: str, lexicon: Lexicon) -> list[set[tuple[str, 
     heads = {tuple(head.split()), (head.split()[-1],), tuple(text.split()), (text.split()[-1],)}
     heads |= {(*way[:-1], lemmatise(way[-1], "NOUN")) for way in heads}
     synonyms = {tuple(word.split()) for word in lexicon.synonyms(head, "n") | lexicon.synonyms(text, "n")}
+    synonyms -= {way for way in synonyms if way[1:] in heads and lexicon.synsets(way[0], "a")}  # "little girl"
     return [{tuple(name.split())}, {lemmas}, heads, synonyms]
 
 
@@ -197,6 +199,22 @@ def subjects_before(tokens: Sequence[Token], phrases: Sequence[Phrase], place: i
         else:
             i -= 1
     return found
+
+
+def subjects_of_verb(tokens: Sequence[Token], phrases: Sequence[Phrase], place: int) -> list[Phrase]:
+    """Returns the phrases that a finite verb at a token may be said of.
+
+    "a man on a bench wears": the man, since the bench belongs to his phrase. "a bench that is old": the bench.
+    """
+    found = subjects_before(tokens, phrases, place)
+    if len(found) < 2 or tokens[place - 1].text == "who":
+        return found
+    nearest = found[0]
+    opens_clause = nearest.first > 0 and tokens[nearest.first - 1].text in RELATIVES  # "that a man sits on"
+    follows = found[1].last == nearest.first and tokens[nearest.first].text in DETERMINERS  # "the bench a man sits on"
+    if tokens[place - 1].text in RELATIVES or opens_clause or follows:
+        return found[:1]
+    return found[1:]
 
 
 def entities_of(phrases: Iterable[Phrase]) -> list[Entity]:

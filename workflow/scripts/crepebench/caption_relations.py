@@ -9,10 +9,11 @@ from itertools import product
 from typing import NamedTuple
 
 from crepebench import inflection
-from crepebench.caption_phrases import Entity, Phrase, entities_of, subjects_before
+from crepebench.caption_phrases import Entity, Phrase, entities_of, subjects_before, subjects_of_verb
 from crepebench.caption_tokens import BE, BOUNDARIES, DETERMINERS, Token
 from crepebench.caption_words import normalise, relation_words
 from crepebench.graphs import HAVE
+from crepebench.image_facts import COPULAS
 from crepebench.prepositions import NORMAL_FORM_OF_WORDS
 from crepebench.word_tables import WordTables
 from crepebench.wordnet import Lexicon
@@ -107,9 +108,10 @@ def _ends(
 ) -> Iterator[tuple[tuple[Entity, ...], tuple[Entity, ...]]]:
     """Yields what may be the two ends of words in the middle, left end first."""
     before, behind = subjects_before(tokens, phrases, first), _phrase_at(tokens, phrases, last)
-    left = entities_of(before)
-    if behind:
-        for entity in left:
+    if behind and behind.is_pronoun and len(before) > 1:  # "a tower with a clock on it"
+        yield before[0].entities, before[1].entities
+    elif behind:
+        for entity in entities_of(_subjects(tokens, phrases, first)):
             yield (entity,), tuple(other for other in behind.entities if other != entity)
         if first == 0 or texts[first - 1] in SEPARATORS:  # "behind the man, another man"; "on it is a cup"
             i = behind.last
@@ -122,6 +124,18 @@ def _ends(
         gap = texts[before[1].last : before[0].first]  # "a bench that a man sits on"
         if not gap or gap in (["that"], ["which"], ["whom"]):
             yield before[0].entities, before[1].entities
+
+
+def _subjects(tokens: Sequence[Token], phrases: Sequence[Phrase], first: int) -> list[Phrase]:
+    """Returns the phrases that a relation's words may be said of."""
+    verb = first
+    while verb > 0 and tokens[verb - 1].text in ("being", "also", "both"):
+        verb -= 1
+    if verb > 0 and tokens[verb - 1].text in COPULAS:
+        return subjects_of_verb(tokens, phrases, verb - 1)
+    if inflection.verb_tag(tokens[first].verb, tokens[first].text) == "VBZ":
+        return subjects_of_verb(tokens, phrases, first)
+    return subjects_before(tokens, phrases, first)
 
 
 def _phrase_at(tokens: Sequence[Token], phrases: Sequence[Phrase], place: int) -> Phrase | None:
@@ -163,7 +177,7 @@ def _owners(tokens: Sequence[Token], phrases: Sequence[Phrase], first: int, last
     while i > 0 and tokens[i - 1].text not in BE | BOUNDARIES and not _ends_phrase(phrases, i):
         i -= 1
     if i > 0 and tokens[i - 1].text in BE:
-        return entities_of(subjects_before(tokens, phrases, i - 1))
+        return entities_of(subjects_of_verb(tokens, phrases, i - 1))
     if i > 0 and _ends_phrase(phrases, i) and first - i <= 1:  # "a jar, red and small"
         return entities_of(phrase for phrase in phrases if phrase.last == i)
     return []
