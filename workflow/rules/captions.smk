@@ -7,12 +7,14 @@ rule build_captions:
         wordnet="results/wordnet",
         language_model=get_captioner_files(),
     output:
-        captions="results/captions/part-{part}-of-{n_parts}.parquet",
-        accounting="results/captions/part-{part}-of-{n_parts}.accounting.csv",
+        captions="results/captions/{part}.parquet",
+        accounting="results/captions/{part}.accounting.csv",
     log:
-        "results/logs/build_captions/part-{part}-of-{n_parts}.log",
+        "results/logs/build_captions/{part}.log",
     benchmark:
-        "results/benchmarks/build_captions/part-{part}-of-{n_parts}.tsv"
+        "results/benchmarks/build_captions/{part}.tsv"
+    wildcard_constraints:
+        part="part-[0-9]{5}-of-[0-9]{5}",
     conda:
         "../../environment.yml"
     resources:
@@ -22,6 +24,6 @@ rule build_captions:
         cfg=to_json(settings.captions_settings(config)),
         code=code_digest("build_captions.py"),
     message:
-        "Writing captions, part {wildcards.part} of {wildcards.n_parts}"
+        "Writing captions, {wildcards.part}"
     script:
         "../scripts/build_captions.py"
