@@ -23,9 +23,10 @@ sys.path.insert(0, str(REPOSITORY / "workflow" / "scripts"))
 from crepebench.answer_store import AnswerStore  # noqa: E402
 from crepebench.caption_attempts import ask_in_rounds, make_request  # noqa: E402
 from crepebench.caption_building import make_judge, make_prompts  # noqa: E402
+from crepebench.lexicon import Lexicon  # noqa: E402
 from crepebench.text_generation import TextGenerator  # noqa: E402
 from crepebench.word_tables import read_word_tables  # noqa: E402
-from crepebench.wordnet import Lexicon, read_wordnet, write_wordnet  # noqa: E402
+from crepebench.wordnet import read_wordnet, write_wordnet  # noqa: E402
 
 SCENES = """
 man hat bench wearing sitting on; woman umbrella street holding on; dog ball grass with on; cat pillow bed on near;

@@ -1,3 +1,6 @@
+IS_GENERATED = config["captioner"]["backend"] == "transformers"
+
+
 rule build_captions:
     """Write captions of the subgraphs of one part of the images: by template, or by a language model."""
     input:
@@ -18,8 +21,9 @@ rule build_captions:
     conda:
         "../../environment.yml"
     resources:
-        gpu=int(config["captioner"]["backend"] == "transformers"),
-        mem_mb=8000,
+        gpu=int(IS_GENERATED),
+        mem_mb=40000 if IS_GENERATED else 8000,
+        runtime=720 if IS_GENERATED else 60,
     params:
         cfg=to_json(settings.captions_settings(config)),
         code=code_digest("build_captions.py"),

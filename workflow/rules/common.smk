@@ -128,6 +128,11 @@ def get_entailment(wildcards):
     return get_foil_parts(folder) if is_asked and wildcards.family == "productivity" else []
 
 
+def get_prompt_files():
+    """Examples of prompts that language models are given."""
+    return sorted(map(str, (RESOURCES / "prompts").glob("*.yaml")))
+
+
 def get_retrieval_sets(family):
     """Retrieval sets of a family."""
     parts = get_parts(config["foils"]["parts"])

@@ -203,6 +203,7 @@ def get_source_files():
     files += config["parser_review"]["labelled"] + config["foils"]["exclusions"]
     for block, key in LANGUAGE_MODELS:
         files += get_language_model_files(block, key)
+    files += get_captioner_files()
     made = ("results/icons/", "results/weights/", f"{STORE}/")
     return [path for path in files if not path.startswith(made)]
 
@@ -210,7 +211,6 @@ def get_source_files():
 LANGUAGE_MODELS = (
     ("audit", "language_model"),
     ("foils", "language_model"),
-    ("captioner", "model"),
     ("entailment", "model"),
 )
 """Keys of the config that may name a model of texts."""
@@ -227,6 +227,12 @@ def get_language_model_files(block, key="language_model"):
         if is_folder
         else []
     )
+
+
+def get_captioner_files():
+    """Files of the model that words subgraphs; none where a server does."""
+    is_local = config["captioner"]["backend"] == "transformers"
+    return get_language_model_files("captioner", "model") if is_local else []
 
 
 def get_weights(wildcards):

@@ -16,10 +16,11 @@ from crepebench.caption_attempts import Outcome, ask_in_rounds
 from crepebench.caption_checks import check_caption
 from crepebench.captioners import TEMPLATE, Captioner, digest_of, make_captioner
 from crepebench.captions import Caption, write_template_caption
+from crepebench.lexicon import Lexicon
 from crepebench.prompts import answer_of, prompt_prefix, prompt_suffix, read_examples
 from crepebench.schema import CAPTIONS, SUBGRAPHS, iterate_rows, read_table, write_table
 from crepebench.word_tables import WordTables, read_word_tables
-from crepebench.wordnet import Lexicon, read_wordnet
+from crepebench.wordnet import read_wordnet
 
 logger = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ import requests
 from crepebench.captioners import OPENAI, Answer, Captioner, Request, shared_identity
 from crepebench.chat_answers import PassingFault, read_answer, server_message
 from crepebench.spending import Budget, BudgetError
-from crepebench.transfers import BUSY, WEB_PAGES, Patience, _asked_wait
+from crepebench.transfers import BUSY, WEB_PAGES, Patience, asked_wait
 
 logger = logging.getLogger(__name__)
 
@@ -203,7 +203,7 @@ class ChatServer(Captioner):
         said = f"status {response.status_code} {response.reason}"
         media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if response.status_code in BUSY or response.status_code >= 500:
-            raise PassingFault(f"{said}: {server_message(body)}", _asked_wait(response.headers.get("Retry-After", "")))
+            raise PassingFault(f"{said}: {server_message(body)}", asked_wait(response.headers.get("Retry-After", "")))
         if response.status_code != 200 or media_type in WEB_PAGES:
             hint = "" if self._key else f" (no key is sent: {self._config['api_key_variable']} is not set)"
             raise ServerError(f"{self._url}: {request.about}: {said}: {server_message(body)}{hint}")

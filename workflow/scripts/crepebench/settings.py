@@ -190,6 +190,26 @@ def draw_settings(config: Mapping) -> dict:
     return {"seed": block["seed"], "max_queries": by_complexity}
 
 
+ANSWER_KEYS = "uniform model revision temperature max_tokens seed attempts on_failure constrained".split()
+CAPTIONER_KEYS = {
+    "template": [],
+    "openai": [
+        *ANSWER_KEYS,
+        *"base_url api_key_variable concurrency timeout max_total_tokens max_cost price_per_million_tokens".split(),
+    ],
+    "transformers": [*ANSWER_KEYS, "batch_size"],
+}
+"""Keys of the block `captioner` that each backend reads."""
+
+
+def captions_settings(config: Mapping) -> dict:
+    """Returns what captions depend on: of the block `captioner`, only what its backend reads."""
+    captioner = config["captioner"]
+    backend = captioner["backend"]
+    store = {} if backend == "template" else {"store": config["stores"]["captions"]}
+    return {"backend": backend, **{key: captioner[key] for key in CAPTIONER_KEYS[backend]}, **store}
+
+
 def productivity_foils_settings(config: Mapping) -> dict:
     """Returns what the foils of captions depend on."""
     foils = {key: config["foils"][key] for key in ("protocol", "seed", "candidates")}
@@ -287,6 +307,8 @@ def _check_captioner(captioner: Mapping) -> None:
     for key in needed:
         if not captioner[key]:
             raise ValueError(f"config: captioner.backend {captioner['backend']!r} needs a captioner.{key}")
+    if captioner["constrained"] and captioner["backend"] != "transformers":
+        raise ValueError("config: captioner.constrained needs the captioner.backend 'transformers'")
 
 
 def _check_model(config: Mapping, name: str) -> None:

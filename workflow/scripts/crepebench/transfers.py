@@ -238,7 +238,7 @@ def _check_answer(response: requests.Response, partial: Partial, origin: dict, s
     status, headers = response.status_code, response.headers
     said = f"status {status} {response.reason}"
     if status in BUSY or status >= 500:
-        raise InterruptedTransferError(said, _asked_wait(headers.get("Retry-After", "")))
+        raise InterruptedTransferError(said, asked_wait(headers.get("Retry-After", "")))
     if status == 416 and start:
         partial.remove()
         raise InterruptedTransferError(f"{said}: the part that is here does not fit; starting over")
@@ -280,7 +280,7 @@ def _total_size(response: requests.Response) -> int | None:
     return int(stated) if stated.isdecimal() else None
 
 
-def _asked_wait(text: str) -> float:
+def asked_wait(text: str) -> float:
     """Returns the seconds of a Retry-After header, which holds seconds or a date; 0 if it is absent or unreadable."""
     if text.isdecimal():
         return float(text)
