@@ -1,10 +1,3 @@
-def get_splits(wildcards):
-    """Splits by every corpus; the productivity family has none."""
-    if wildcards.family == "productivity":
-        return []
-    return expand("results/splits/{corpus}.parquet", corpus=config["corpora"]["use"])
-
-
 rule audit_retrieval_sets:
     """Measure what text alone can solve in a family's sets: blind scorers, fitted on other images."""
     input:

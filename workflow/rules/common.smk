@@ -125,7 +125,11 @@ def get_entailment(wildcards):
     """Probabilities that foils follow from their truth, where a model of inference gives them."""
     is_asked = config["entailment"]["backend"] == "nli"
     folder = "results/foils/productivity/entailment"
-    return get_foil_parts(folder) if is_asked and wildcards.family == "productivity" else []
+    return (
+        get_foil_parts(folder)
+        if is_asked and wildcards.family == "productivity"
+        else []
+    )
 
 
 def get_prompt_files():
@@ -180,3 +184,16 @@ def get_resources():
 def get_report_category(wildcards):
     """Category of a table in the report."""
     return REPORT_DROPS if wildcards.table == "accounting" else REPORT_RESULTS
+
+
+def get_splits(wildcards):
+    """Splits by every corpus; the productivity family has none."""
+    if wildcards.family == "productivity":
+        return []
+    return expand("results/splits/{corpus}.parquet", corpus=config["corpora"]["use"])
+
+
+def get_sheet_name(wildcards):
+    """What a contact sheet shows, in words."""
+    n = wildcards.complexity.removeprefix("_n")
+    return f"contact sheet: {wildcards.family}" + (f", {n} atoms" if n else "")

@@ -98,12 +98,6 @@ rule plot_productivity:
         "../scripts/plot_productivity.py"
 
 
-def get_sheet_name(wildcards):
-    """What a contact sheet shows, in words."""
-    n = wildcards.complexity.removeprefix("_n")
-    return f"contact sheet: {wildcards.family}" + (f", {n} atoms" if n else "")
-
-
 rule plot_contact_sheet:
     """Draw some retrieval sets: crop, true caption and foils; those of one number of atoms, or of any."""
     input:
