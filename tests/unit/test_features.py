@@ -1,5 +1,4 @@
 import csv
-import hashlib
 import io
 import json
 import zipfile
@@ -9,51 +8,17 @@ import pytest
 from filelock import FileLock, Timeout
 from PIL import Image
 
-from crepebench.feature_index import (
-    collect_contents,
-    crop_id,
-    crop_key,
-    describe_problems,
-    identity_path,
-    read_features,
-    text_id,
-)
+from crepebench.feature_index import collect_contents, crop_id, crop_key, describe_problems, identity_path, text_id
+from crepebench.feature_reader import read_features
 from crepebench.feature_store import DamagedShardError, FeatureStore
-from crepebench.features import encode_texts, extract_features
+from crepebench.features import extract_features
 from crepebench.images import ImageReader
 from crepebench.schema import FEATURE_INDEX, IMAGES, RETRIEVAL_SETS, read_table, write_table
 
+from .fake_encoder import FakeEncoder, vector_of
+
 SIZE = (64, 48)
 BOX = (4, 5, 20, 30)
-
-
-class FakeEncoder:
-    """Encodes a text by its hash and a crop by its mean colour and size; notes what it was asked for."""
-
-    identity = "fake-1"
-
-    def __init__(self):
-        self.texts, self.n_images, self.batches = [], 0, []
-
-    def preprocess(self, picture):
-        import torch
-
-        mean = np.asarray(picture, dtype=np.float32).mean(axis=(0, 1))
-        return torch.from_numpy(np.append(mean / 255, [picture.width / 64, picture.height / 48]).astype(np.float32))
-
-    def encode_texts(self, texts):
-        self.texts += texts
-        self.batches.append(len(texts))
-        return np.stack([vector_of(text) for text in texts])
-
-    def encode_images(self, images):
-        self.n_images += len(images)
-        self.batches.append(len(images))
-        return images.numpy()
-
-
-def vector_of(text):
-    return np.frombuffer(hashlib.sha256(text.encode()).digest()[:5], np.uint8).astype(np.float32)
 
 
 def jpeg(colour=(200, 30, 30), size=SIZE, mode="RGB"):
@@ -94,12 +59,20 @@ def set_row(image_id, caption, foils, box=BOX):
         "foil_type": "atom",
         "image_id": image_id,
         "region_id": image_id,
+        "subgraph_id": None,
         **dict(zip(("x", "y", "width", "height"), box, strict=True)),
         "complexity": 2,
         "caption": caption,
         "caption_source": "visual_genome",
         "foils": [{**foil, "text": text} for text in foils],
     }
+
+
+def triple_of(index):
+    """Row of each (kind, id), the matrix, and the reasons of crops without a feature."""
+    features = read_features(index)
+    row_of = {(kind, id_): row for kind, rows in features.rows.items() for id_, row in rows.items()}
+    return row_of, features.matrix, features.reasons
 
 
 class Stage:
@@ -111,10 +84,16 @@ class Stage:
         self.encoder = FakeEncoder()
         monkeypatch.setattr("crepebench.features.load_model", lambda definition, weights: self.encoder)
 
-    def run(self, sets, images, batch_size=2):
+    def run(self, sets, images, batch_size=2, image_pipeline="exact", precision_of_store="float32"):
         write_table(str(self.folder / "sets.parquet"), RETRIEVAL_SETS, sets)
         write_table(str(self.folder / "images.parquet"), IMAGES, images)
-        cfg = {"batch_size": batch_size, "store": str(self.folder / "store"), "model": {"family": "open_clip"}}
+        cfg = {
+            "batch_size": batch_size,
+            "image_pipeline": image_pipeline,
+            "precision_of_store": precision_of_store,
+            "store": str(self.folder / "store"),
+            "model": {"family": "open_clip"},
+        }
         extract_features(
             [str(self.folder / "sets.parquet")],
             str(self.folder / "images.parquet"),
@@ -126,7 +105,7 @@ class Stage:
             "systematicity",
             json.dumps(cfg),
         )
-        return read_features(self.index)
+        return triple_of(self.index)
 
     def shards(self):
         """Files of the model's folder in the store, by name."""
@@ -169,13 +148,13 @@ def test_crop_id_names_image_and_box(image_id, box, id_):
 @pytest.mark.parametrize("change", [{"crc32": 2}, {"image_id": 2}, {"width": 65}, {"height": 47}])
 def test_crop_key_depends_on_the_image_file(change):
     image = image_row(1, None, None)
-    assert crop_key(image, BOX) != crop_key({**image, **change}, BOX)
+    assert crop_key(image, BOX, "exact") != crop_key({**image, **change}, BOX, "exact")
 
 
 def test_crop_key_depends_on_the_box_but_not_on_the_place_of_the_file():
     image = image_row(1, "here/images.zip", "VG_100K/1.jpg")
-    assert crop_key(image, BOX) == crop_key({**image, "archive": "there/images.zip"}, BOX)
-    assert crop_key(image, BOX) != crop_key(image, (4, 5, 20, 31))
+    assert crop_key(image, BOX, "exact") == crop_key({**image, "archive": "there/images.zip"}, BOX, "exact")
+    assert crop_key(image, BOX, "exact") != crop_key(image, (4, 5, 20, 31), "exact")
 
 
 def test_contents_are_collected_once(tmp_path):
@@ -231,6 +210,8 @@ def test_image_without_a_file_is_counted(stage, archive):
     assert stage.counts() == {
         ("text", "read"): 2,
         ("text", "kept"): 2,
+        ("text_in_full", "read"): 2,
+        ("text_in_full", "kept"): 2,
         ("crop", "read"): 2,
         ("crop", "image_missing"): 1,
         ("crop", "kept"): 1,
@@ -326,26 +307,6 @@ def test_an_error_if_most_images_with_a_file_fail(stage, archive):
     assert not (stage.folder / "index.parquet").exists()
 
 
-@pytest.mark.parametrize(("n_texts", "batch_size", "batches"), [(11, 4, [4, 4, 3]), (4, 4, [4]), (1, 4, [1])])
-def test_batches_hold_texts_of_like_length(tmp_path, n_texts, batch_size, batches):
-    encoder, store = FakeEncoder(), FeatureStore(str(tmp_path), "fake-1")
-    texts = ["x" * (7 * i % 11 + 1) for i in range(n_texts)]
-    encode_texts(texts, encoder, store, batch_size)
-    assert encoder.batches == batches
-    assert list(map(len, encoder.texts)) == sorted(map(len, texts))
-    places = store.find([text_id(text) for text in texts])
-    assert np.array_equal(store.read([places[text_id(t)] for t in texts]), np.stack([vector_of(t) for t in texts]))
-
-
-def test_shards_split_texts_without_loss(tmp_path, monkeypatch):
-    monkeypatch.setattr("crepebench.features.TEXTS_PER_SHARD", 4)
-    store = FeatureStore(str(tmp_path), "fake-1")
-    texts = [f"text {i}" for i in range(11)]
-    encode_texts(texts, FakeEncoder(), store, 3)
-    assert len(list(store.folder.iterdir())) == 3
-    assert set(store.find(map(text_id, texts))) == set(map(text_id, texts))
-
-
 def test_missing_shard_is_named(stage, archive):
     stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
     for path in stage.shards():
@@ -357,7 +318,7 @@ def test_missing_shard_is_named(stage, archive):
 @pytest.fixture
 def three_shards(stage, archive, monkeypatch):
     """A function that runs a stage whose features lie in three shards: two of two texts each, one of a crop."""
-    monkeypatch.setattr("crepebench.features.TEXTS_PER_SHARD", 2)
+    monkeypatch.setattr("crepebench.encoding.TEXTS_PER_SHARD", 2)
 
     def run(batch_size=2):
         stage.encoder = FakeEncoder()
@@ -422,9 +383,9 @@ def test_lock_is_held_while_the_index_is_written_but_not_while_encoding(stage, a
     found = {}
 
     class WatchingEncoder(FakeEncoder):
-        def encode_texts(self, texts):
+        def encode_tokens(self, tokens):
             found["texts"] = held(stage)
-            return super().encode_texts(texts)
+            return super().encode_tokens(tokens)
 
         def encode_images(self, images):
             found["images"] = held(stage)
@@ -446,10 +407,10 @@ def test_features_that_leave_the_store_while_others_are_encoded_are_encoded_agai
     shards = stage.shards()
 
     class PruningEncoder(FakeEncoder):
-        def encode_texts(self, texts):
+        def encode_tokens(self, tokens):
             while shards:
                 shards.pop().unlink()
-            return super().encode_texts(texts)
+            return super().encode_tokens(tokens)
 
     stage.encoder = PruningEncoder()
     row_of, matrix, _ = stage.run([set_row(1, "a", ["b", "c"])], images_of(archive, 1))
