@@ -13,6 +13,7 @@ from crepebench.feature_reader import read_features
 from crepebench.feature_store import DamagedShardError, FeatureStore
 from crepebench.features import extract_features
 from crepebench.images import ImageReader
+from crepebench.models import ImagePlan
 from crepebench.schema import FEATURE_INDEX, IMAGES, RETRIEVAL_SETS, read_table, write_table
 
 from .fake_encoder import FakeEncoder, vector_of
@@ -454,3 +455,145 @@ def test_index_without_any_crop_is_an_error_that_says_why(stage, archive):
     ]
     assert not (stage.folder / "index.parquet").exists()
     assert stage.encoder.texts == []
+
+
+def test_texts_over_the_limit_are_flagged_and_counted(stage, archive):
+    stage.run([set_row(1, "x" * 41, ["x" * 42, "a box"])], images_of(archive, 1))
+    rows = {row["id"]: row for row in read_table(stage.index, FEATURE_INDEX).to_pylist()}
+    long, longer, short = (rows[text_id(text)] for text in ("x" * 41, "x" * 42, "a box"))
+    assert [(row["n_tokens"], row["is_cut"]) for row in (long, longer, short)] == [(41, True), (42, True), (5, False)]
+    assert long["tokens_id"] == longer["tokens_id"] != short["tokens_id"]
+    assert [rows[crop_id(1, BOX)][name] for name in ("tokens_id", "n_tokens", "is_cut")] == [None] * 3
+    counts = stage.counts()
+    assert [counts["text_in_full", reason] for reason in ("read", "over_token_limit", "kept")] == [3, 2, 1]
+    assert counts["text", "kept"] == 3
+
+
+def test_tokens_are_known_of_texts_that_were_in_the_store(stage, archive):
+    sets = [set_row(1, "x" * 41, ["a box"])]
+    stage.run(sets, images_of(archive, 1))
+    first = read_table(stage.index, FEATURE_INDEX)
+    stage.encoder = FakeEncoder()
+    stage.run([*sets, set_row(1, "a jar", ["a box"])], images_of(archive, 1))
+    assert stage.encoder.texts == ["a jar"]
+    rows = {row["id"]: row for row in read_table(stage.index, FEATURE_INDEX).to_pylist()}
+    for row in first.to_pylist():
+        assert rows[row["id"]] == row
+
+
+class PlannedEncoder(FakeEncoder):
+    """Encodes a crop by some of its pixels, after the preprocessing that a plan describes."""
+
+    def __init__(self):
+        from open_clip.transform import image_transform
+
+        super().__init__()
+        self.image_plan = ImagePlan((16, 16), "shortest", "bicubic", (0.5, 0.4, 0.3), (0.2, 0.3, 0.4))
+        self.transform = image_transform(16, is_train=False, mean=self.image_plan.mean, std=self.image_plan.std)
+
+    def preprocess(self, picture):
+        return self.transform(picture)
+
+    def encode_images(self, images):
+        self.n_images += len(images)
+        return images[:, :, 3:9, 3:9].flatten(1).numpy()[:, :5]
+
+
+def test_crops_of_the_two_pipelines_never_mix(stage, archive):
+    sets, rows = [set_row(1, "a", ["b"])], images_of(archive, 1)
+    found = {}
+    for pipeline in ("exact", "fast", "exact"):
+        stage.encoder = PlannedEncoder()
+        row_of, matrix, _ = stage.run(sets, rows, image_pipeline=pipeline)
+        found.setdefault(pipeline, []).append((stage.encoder.n_images, matrix[row_of["crop", crop_id(1, BOX)]]))
+    assert [n_images for pipeline in ("exact", "fast") for n_images, _ in found[pipeline]] == [1, 0, 1]
+    exact, again = (vector for _, vector in found["exact"])
+    assert np.array_equal(exact, again)
+    difference = np.abs(found["fast"][0][1] - exact)
+    assert difference.max() < 2.001 / 255 / 0.2
+
+
+def test_fast_pipeline_without_a_plan_shares_the_exact_features(stage, archive):
+    sets, rows = [set_row(1, "a", ["b"])], images_of(archive, 1)
+    stage.run(sets, rows)
+    stage.encoder = FakeEncoder()
+    stage.run(sets, rows, image_pipeline="fast")
+    assert stage.encoder.n_images == 0
+
+
+class UnitEncoder(FakeEncoder):
+    """Gives unit rows."""
+
+    def encode_tokens(self, tokens):
+        return unit_rows(super().encode_tokens(tokens))
+
+    def encode_images(self, images):
+        return unit_rows(super().encode_images(images))
+
+
+def unit_rows(vectors):
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_half_precision_of_the_store_is_a_key_and_gives_unit_rows(stage, archive):
+    sets, rows = [set_row(1, "a", ["b"])], images_of(archive, 1)
+    matrices = []
+    for precision in ("float32", "float16"):
+        stage.encoder = UnitEncoder()
+        matrices.append(stage.run(sets, rows, precision_of_store=precision)[1])
+        assert stage.encoder.texts == ["a", "b"]
+    assert matrices[1].dtype == np.float32
+    assert np.abs(np.linalg.norm(matrices[1], axis=1) - 1).max() < 1e-6
+    assert 0 < np.abs(matrices[0] - matrices[1]).max() < 1e-3
+
+
+def test_automatic_batch_size_encodes_all(stage, archive):
+    row_of, _, _ = stage.run([set_row(1, "a", ["b"])], images_of(archive, 1), batch_size="auto")
+    assert len(row_of) == 3
+
+
+@pytest.mark.parametrize("mode", ["CMYK", "L"])
+def test_pictures_of_other_modes_are_encoded_in_rgb_by_both_pipelines(stage, tmp_path, mode):
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as file:
+        file.writestr("VG_100K/5.jpg", jpeg(mode=mode))
+    vectors = []
+    for pipeline in ("exact", "fast"):
+        stage.encoder = PlannedEncoder()
+        row_of, matrix, reasons = stage.run(
+            [set_row(5, "a", ["b"])], images_of(tmp_path / "other.zip", 5), image_pipeline=pipeline
+        )
+        assert reasons == {}
+        vectors.append(matrix[row_of["crop", crop_id(5, BOX)]])
+    assert np.abs(vectors[0] - vectors[1]).max() < 2.001 / 255 / 0.2
+
+
+def test_model_that_gives_no_number_stops_the_job_and_nothing_is_kept(stage, archive):
+    class BrokenEncoder(FakeEncoder):
+        def encode_images(self, images):
+            return np.full((len(images), 5), np.nan, np.float32)
+
+    stage.encoder = BrokenEncoder()
+    with pytest.raises(ValueError, match="1 of 1 features are not finite"):
+        stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
+    assert not (stage.folder / "index.parquet").exists()
+
+
+@pytest.mark.parametrize("own_score", [False, True])
+def test_identity_file_says_whether_the_model_scores_by_itself(stage, archive, own_score):
+    class Scoring(FakeEncoder):
+        def score(self, images, texts):
+            return -super().score(images, texts)
+
+    stage.encoder = Scoring() if own_score else FakeEncoder()
+    stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
+    assert read_features(stage.index).own_score == own_score
+
+
+def test_large_features_lie_in_a_file_and_are_the_same(stage, archive, monkeypatch):
+    sets = [set_row(1, "a", ["b", "c"]), set_row(2, "d", ["e"])]
+    in_memory = stage.run(sets, images_of(archive, 1, 2))[1]
+    monkeypatch.setattr("crepebench.feature_reader.MOST_BYTES", 39)
+    in_file = read_features(stage.index).matrix
+    assert not isinstance(in_memory, np.memmap)
+    assert isinstance(in_file, np.memmap)
+    assert np.array_equal(in_memory, in_file)

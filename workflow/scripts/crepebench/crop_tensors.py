@@ -4,8 +4,8 @@ Two pipelines, of which the config chooses one (`features.image_pipeline`):
 
 - EXACT gives the numbers of the model's own preprocessing, bit for bit. Where an ImagePlan says what that is, Pillow
   resizes and the steps after it are done in place; else the model's own preprocessing is called.
-- FAST resizes with torchvision's kernels for 8-bit tensors, which round otherwise: at most 2/255 from EXACT. Without an
-  ImagePlan it is EXACT.
+- FAST resizes with torchvision's kernels for 8-bit tensors, which round otherwise: at most 2/255 from EXACT, or 4/255
+  beside hard edges to white, where both cut off in another order. Without an ImagePlan it is EXACT.
 
 Both take what `crepebench.images` decodes, so faults and colours are the same.
 """

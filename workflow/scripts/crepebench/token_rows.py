@@ -7,7 +7,6 @@ import numpy as np
 
 from crepebench.models import Tokens, truncated_ids
 
-
 DIGITS = 16
 """Hexadecimal digits of a digest: two of a hundred million rows are alike by chance once in four thousand runs."""
 
