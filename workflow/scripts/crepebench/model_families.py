@@ -4,6 +4,13 @@ A family's function is given the config entry, the paths of the weights' files (
 the device, and returns a `crepebench.models.Model`. Adding a family is one module and one line here; docs/models.md.
 """
 
-from crepebench import open_clip_models
+from crepebench import albef_models, clip_models, flava_models, open_clip_models
 
-FAMILIES = {"open_clip": open_clip_models.load}
+FAMILIES = {
+    "open_clip": open_clip_models.load,
+    "openai_clip": clip_models.load,
+    "cyclip": clip_models.load_cyclip,
+    "clip_fine_tune": clip_models.load,
+    "flava": flava_models.load,
+    "albef": albef_models.load,
+}

@@ -14,10 +14,11 @@ def can_trim(tower) -> bool:
         tower: open_clip.CLIP, or the text tower of another model of open_clip.
     """
     import open_clip
+    from open_clip.transformer import TextTransformer
 
     if isinstance(tower, open_clip.CLIP):
         return tower.text_pool_type in ("argmax", "eos") and tower.attn_mask is not None
-    is_causal = isinstance(tower, open_clip.TextTransformer) and tower.attn_mask is not None
+    is_causal = isinstance(tower, TextTransformer) and tower.attn_mask is not None
     return is_causal and tower.pool_type in ("argmax", "eos") and tower.cls_emb is None
 
 
