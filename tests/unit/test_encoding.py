@@ -222,3 +222,19 @@ def test_features_of_a_network_do_not_depend_on_the_batch_size(tmp_path, images,
     assert np.abs(np.linalg.norm(found[0], axis=1) - 1).max() < 1e-6
     assert (found[0] * found[1]).sum(axis=1).min() > 0.9999
     assert np.abs(found[0] - found[1]).max() < 1e-5
+
+
+def test_zero_is_never_kept_as_a_feature(store, images, small_clip):
+    from crepebench.models import FeatureError
+
+    class Blind(type(small_clip)):
+        """Sees nothing."""
+
+        def image_features(self, images):
+            return super().image_features(images) * 0
+
+    blind = object.__new__(Blind)
+    blind.__dict__.update(small_clip.__dict__)
+    with pytest.raises(FeatureError, match="are zero"):
+        encode_crops([(1, (0, 0, 9, 9))], images, blind, store, BatchSizer(2, 1), CropTensors(blind, "exact"), 1)
+    assert not store.folder.exists()

@@ -32,9 +32,8 @@ logger = logging.getLogger(__name__)
 
 FLOAT32, FLOAT16 = "float32", "float16"
 PRECISIONS = {FLOAT32: "<f4", FLOAT16: "<f2"}
-"""Number formats of vectors in a shard."""
 PRECISION = b"precision"
-"""Where a shard says its format; FLOAT32 if it does not."""
+"""Where a shard says its number format; FLOAT32 if it does not."""
 MOST_OFF_UNIT = 1e-3
 DAMAGED = ".damaged"
 SHARD_FILES = "[0-9a-f]" * 16 + ".parquet"
@@ -100,12 +99,8 @@ class FeatureStore:
                 return self._verified_rows(path, wanted)
             except DamagedShardError as error:
                 os.replace(path, f"{path}{DAMAGED}")
-                logger.warning(
-                    "%s is damaged (%s): renamed to %s, its features are to be encoded again",
-                    path,
-                    error,
-                    path.name + DAMAGED,
-                )
+                renamed = "%s is damaged (%s): renamed to %s, its features are to be encoded again"
+                logger.warning(renamed, path, error, path.name + DAMAGED)
                 return []
 
     def _verified_rows(self, path: Path, wanted: pa.Array) -> list[tuple[int, str]]:
@@ -131,8 +126,7 @@ class FeatureStore:
             vectors: (n, dim) float32.
 
         Raises:
-            ValueError: a vector holds NaN or infinity, or is no unit row where the precision is FLOAT16, or there are
-                not as many keys as vectors.
+            ValueError: a vector holds NaN or infinity, or is no unit row for FLOAT16; keys and vectors differ in number.
         """
         if not np.isfinite(vectors).all():
             raise ValueError(f"{int((~np.isfinite(vectors).all(axis=1)).sum())} of {len(keys)} features are not finite")
@@ -151,12 +145,10 @@ class FeatureStore:
     def _write_shard(self, keys: list[str], vectors: np.ndarray) -> None:
         numbers = np.ascontiguousarray(vectors, dtype=PRECISIONS[self._precision])
         raw = numbers.tobytes()
-        column = pa.Array.from_buffers(
-            pa.binary(numbers.shape[1] * numbers.itemsize), len(keys), [None, pa.py_buffer(raw)]
-        )
-        table = pa.table({"key": pa.array(keys, pa.string()), "vector": column})
-        if self._precision != FLOAT32:
-            table = table.replace_schema_metadata({PRECISION: self._precision})
+        width = numbers.shape[1] * numbers.itemsize
+        column = pa.Array.from_buffers(pa.binary(width), len(keys), [None, pa.py_buffer(raw)])
+        metadata = None if self._precision == FLOAT32 else {PRECISION: self._precision}
+        table = pa.table({"key": pa.array(keys, pa.string()), "vector": column}, metadata=metadata)
         with atomic_path(str(self.folder / f"{_shard_name(keys, raw, self._precision)}.parquet")) as partial:
             pq.write_table(table, partial, compression="none", use_dictionary=False, write_statistics=False)
 
@@ -179,7 +171,7 @@ class FeatureStore:
         by_shard: dict[str, list[int]] = defaultdict(list)
         for i, (shard, _) in enumerate(places):
             by_shard[shard].append(i)
-        rows = np.fromiter((row for _, row in places), np.int64, len(places))
+        rows = np.array([row for _, row in places], np.int64)
         result = None if places else np.empty((0, 0), np.float32)
         for shard, wanted in sorted(by_shard.items()):
             vectors = self._read_needed(shard)
