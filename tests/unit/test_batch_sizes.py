@@ -70,7 +70,7 @@ def test_other_errors_are_not_caught():
         BatchSizer(4, 1).encode(4, fail)
 
 
-@pytest.mark.parametrize(("has_gpu", "size"), [(True, 2_048), (False, 64)])
+@pytest.mark.parametrize(("has_gpu", "size"), [(True, 2_048), (False, 32)])
 def test_automatic_size_is_large_on_a_gpu_and_fixed_without(monkeypatch, has_gpu, size):
     monkeypatch.setattr("torch.cuda.is_available", lambda: has_gpu)
     assert BatchSizer(AUTO, 2_048).size == size

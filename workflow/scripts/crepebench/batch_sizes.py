@@ -9,8 +9,8 @@ import numpy as np
 logger = logging.getLogger(__name__)
 
 AUTO = "auto"
-CPU_SIZE = 64
-"""Size without a GPU. Larger batches are no faster there, and hold more padding."""
+CPU_SIZE = 32
+"""Size without a GPU, for ViT-B-32. Larger batches are no faster there, and hold more padding."""
 
 
 class BatchSizer:

@@ -126,7 +126,7 @@ class FeatureStore:
             vectors: (n, dim) float32.
 
         Raises:
-            ValueError: a vector holds NaN or infinity, or is no unit row for FLOAT16; keys and vectors differ in number.
+            ValueError: a vector holds NaN or infinity, or is no unit row for FLOAT16; keys and vectors differ.
         """
         if not np.isfinite(vectors).all():
             raise ValueError(f"{int((~np.isfinite(vectors).all(axis=1)).sum())} of {len(keys)} features are not finite")
