@@ -73,7 +73,7 @@ def test_true_size_gives_transformers_features(tmp_path):
     model = load_model({"family": "flava", "weights": str(tmp_path)})
     images = random_images(224, n=1)
     tokenizer = BertTokenizer.from_pretrained(str(tmp_path))
-    text, image = reference_features(reference, tokenizer, TEXTS, images, 40)
+    text, image = reference_features(reference, tokenizer, TEXTS, images, 128)
     assert np.abs(model.encode_texts(TEXTS) - text).max() < 1e-5
     assert np.abs(model.encode_images(images) - image).max() < 1e-5
 

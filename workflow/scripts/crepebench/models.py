@@ -175,21 +175,26 @@ def load_model(definition: dict, weights_paths: Sequence[str] = ()) -> Model:
 
     Args:
         definition: entry of `models.definitions`.
-        weights_paths: the files that hold the weights: one checkpoint, or the files of one folder; empty where the
-            entry names a tag.
+        weights_paths: the files that hold the weights: one checkpoint, the files of one folder, or the index of
+            what was fetched (`crepebench.weights`); empty where the entry names a tag that is fetched on the way.
 
     Raises:
-        ValueError: the family is unknown.
+        ValueError: the family is unknown, or the weights are at a URL and not fetched.
     """
     import torch
 
     from crepebench.model_families import FAMILIES
+    from crepebench.weight_sources import is_url
+    from crepebench.weights import fetched_paths
 
     if definition["family"] not in FAMILIES:
         raise ValueError(f"unknown model family {definition['family']!r}: use one of {', '.join(sorted(FAMILIES))}")
+    paths = fetched_paths(weights_paths)
+    if not paths and is_url(definition.get("weights", "")):
+        raise ValueError(f"{definition['weights']} is not fetched: rule fetch_weights does that")
     torch.set_num_threads(1)  # features differ in their last digits between one and two threads
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    return FAMILIES[definition["family"]](definition, list(weights_paths), device)
+    return FAMILIES[definition["family"]](definition, paths, device)
 
 
 def unit_rows(features) -> np.ndarray:

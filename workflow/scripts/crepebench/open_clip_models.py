@@ -15,9 +15,8 @@ from crepebench.checkpoints import load_into, read_state_dict
 from crepebench.image_plans import plan_of
 from crepebench.models import CONFIG_FILE, Tokens, TorchModel
 from crepebench.text_trimming import can_trim, encode_to_ends
+from crepebench.weight_sources import HUB, HubFiles, tag_source
 
-HUB = "hf-hub:"
-"""What stands before the name of a folder of open_clip on the hub."""
 SCALES = ("logit_scale", "logit_bias")
 """Weights that no feature depends on."""
 
@@ -93,8 +92,11 @@ def load(definition: Mapping, weights_paths: list[str], device: str) -> OpenClip
     tag = weights if open_clip.is_pretrained_cfg(architecture.removesuffix("-quickgelu"), weights) else ""
     check_activation(definition, architecture, known_activation(architecture, tag, next(iter(checkpoints), "")))
     if not checkpoints:
-        model, preprocess = open_clip.create_model_from_pretrained(architecture, weights)
-        return OpenClipModel(model, preprocess, open_clip.get_tokenizer(architecture), device, precision)
+        source = tag_source(architecture, weights)
+        if isinstance(source, HubFiles):
+            model, preprocess = open_clip.create_model_from_pretrained(architecture, weights)
+            return OpenClipModel(model, preprocess, open_clip.get_tokenizer(architecture), device, precision)
+        checkpoints = [open_clip.download_pretrained_from_url(source.url)]
     tokeniser = _tokeniser(architecture, paths)
     return build(architecture, checkpoints, tokeniser, device, precision, tag)
 

@@ -64,7 +64,7 @@ def encode_to_ends(tower, tokens, ends):
     x = tower.token_embedding(tokens[:, :length]).to(dtype) + tower.positional_embedding[:length].to(dtype)
     x = tower.transformer(x, attn_mask=tower.attn_mask[:length, :length])
     x = tower.ln_final(x)
-    x = x[torch.arange(len(tokens)), ends]
+    x = x[torch.arange(len(tokens), device=tokens.device), ends]
     projection = tower.text_projection
     if projection is None:
         return x
