@@ -16,57 +16,30 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from feature_baselines import (
     decode_per_crop,
     encode_texts_at_full_length,
     evaluate_one_by_one,
-    rank_by_sorting,
 )
 from feature_inputs import Inputs, make_captions, random_clip
 from gpu_features import measure_gpu
+from ranks_and_shards import compare, measure_ranks, measure_shards
 
 import crepebench.features
 from crepebench.batch_sizes import AUTO, BatchSizer
 from crepebench.crop_tensors import EXACT, FAST, CropTensors
 from crepebench.encoding import TEXTS_ON_GPU, encode_texts
 from crepebench.feature_index import text_id
-from crepebench.feature_store import FeatureStore, read_shard
+from crepebench.feature_store import PRECISIONS, FeatureStore
 from crepebench.images import decode_image
 from crepebench.schema import SCORES, read_table
-from crepebench.scores import score_retrieval_sets, truth_ranks
+from crepebench.scores import score_retrieval_sets
 
 ARCHITECTURE = "ViT-B-32"
 NEAR = 1e-6
 """Scores that differ by less may take either order."""
 N_BOXES, N_TEXTS = 5, 6
 """Crops of an image, and texts of a crop."""
-N_CANDIDATES = 16
-SHORT = 3
-"""Measurements of less than a second have so many times more rounds."""
-SORTED_QUERIES = 5_000
-"""Queries that are ranked by sorting each; the time for more is proportional."""
-
-
-def compare(ways: dict[str, Callable], rounds: int) -> tuple[dict, dict[str, float], dict]:
-    """Calls all ways in turn, some rounds long.
-
-    Returns:
-        What each returned last; median seconds; and the median ratio of the first way's time to each, round by round.
-    """
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    results = {}
-    for _ in range(rounds):
-        for name, way in ways.items():
-            start = time.process_time()
-            results[name] = way()
-            seconds[name].append(time.process_time() - start)
-    base = next(iter(seconds.values()))
-    ratios = {
-        name: median(first / other for first, other in zip(base, times, strict=True)) for name, times in seconds.items()
-    }
-    return results, {name: median(times) for name, times in seconds.items()}, ratios
 
 
 def measure_texts(folder: Path, n_texts: int, rounds: int) -> list[dict]:
@@ -179,63 +152,6 @@ def measure_end_to_end(folder: Path, n_images: int, rounds: int) -> list[dict]:
     return rows
 
 
-def measure_ranks(n_queries: int, rounds: int) -> list[dict]:
-    """Compares ranks of all queries at once with a sort for each, as in the released code; there are no ties."""
-    import torch
-
-    scores = np.random.default_rng(3).normal(size=(n_queries, N_CANDIDATES))
-    few = torch.from_numpy(scores[:SORTED_QUERIES])
-    results, seconds, ratios = compare(
-        {
-            "ranks: a sort for each query": lambda: [rank_by_sorting(row) for row in few],
-            "ranks: counted at once": lambda: truth_ranks(scores),
-        },
-        SHORT * rounds,
-    )
-    sorted_ranks, counted = results.values()
-    if not np.array_equal(sorted_ranks, counted[: len(few)]):
-        raise ValueError("the ranks differ")
-    sizes = dict(zip(results, (len(few), n_queries), strict=True))
-    return [
-        {"what": name, "per_second": size / seconds[name], "ratio": ratios[name] * size / len(few)}
-        for name, size in sizes.items()
-    ]
-
-
-def measure_shards(folder: Path, n_rows: int, dim: int, rounds: int) -> list[dict]:
-    """Compares shards of the store with Parquet's list of floats, not compressed; files are in the page cache."""
-    vectors = np.random.default_rng(4).normal(size=(n_rows, dim)).astype(np.float32)
-    keys = [f"{i:032x}" for i in range(n_rows)]
-    store = FeatureStore(str(folder / "shards"), "model")
-    store.add(keys, vectors)
-    (shard,) = store.folder.iterdir()
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), dim)
-    list_path = folder / "lists.parquet"
-    pq.write_table(pa.table({"key": keys, "vector": lists}), list_path, compression="none")
-
-    def read_lists() -> np.ndarray:
-        column = pq.ParquetFile(list_path).read(["vector"])["vector"].combine_chunks()
-        return column.flatten().to_numpy().reshape(len(column), -1)
-
-    def read_binary() -> np.ndarray:
-        column = pq.ParquetFile(shard).read(["vector"])["vector"].combine_chunks()
-        return np.frombuffer(column.buffers()[1], np.float32).reshape(len(column), -1)
-
-    results, seconds, ratios = compare(
-        {
-            "shard: Parquet fixed_size_list<float>": read_lists,
-            "shard: fixed_size_binary": read_binary,
-            "shard: fixed_size_binary, compared with its name": lambda: read_shard(shard),
-        },
-        SHORT * rounds,
-    )
-    if not all(np.array_equal(found, vectors) for found in results.values()):
-        raise ValueError("a shard differs from what was written")
-    return [
-        {"what": name, "per_second": vectors.nbytes / 1e6 / seconds[name], "ratio": ratios[name]} for name in results
-    ]
-
-
 def print_rows(rows: list[dict]) -> None:
     """Prints measurements as a table in Markdown."""
     print("| what | a second | ratio | most off | ranks equal / near ties / others |")
@@ -279,7 +195,11 @@ def main() -> None:
                 "crops": lambda: measure_crops(folder, args.images, args.rounds),
                 "end": lambda: measure_end_to_end(folder, args.images, args.rounds),
                 "ranks": lambda: measure_ranks(args.queries, args.rounds),
-                "shards": lambda: measure_shards(folder, args.rows, args.dim, args.rounds),
+                "shards": lambda: [
+                    row
+                    for precision in PRECISIONS
+                    for row in measure_shards(folder, args.rows, args.dim, args.rounds, precision)
+                ],
             }
             rows = [row for part in args.only or parts for row in parts[part]()]
     print_rows(rows)
