@@ -113,6 +113,12 @@ def test_table_has_a_row_for_each_cell_and_direction_in_order(run):
     assert [row["corpus_id"] for row in rows[:10:2]] == ["a:1"] * 3 + ["b:1"] * 2
 
 
+def test_rows_of_a_corpus_stand_together(run):
+    rows = run.tabulate(cross_corpus=True)
+    pairs = [(row["training_corpus"], row["model"]) for row in rows if row["split"] == "SC"][::2]
+    assert pairs == [("a", "mini"), ("a", "other"), ("b", "mini"), ("b", "other")]
+
+
 def test_pools_are_as_large_as_asked_for_or_marked(run):
     rows = {(row["training_corpus"], row["split"], row["complexity"]): row for row in run.tabulate()[::2]}
     sizes = {key: (row["pool_size"], row["n_folds"]) for key, row in rows.items()}

@@ -108,12 +108,10 @@ def compare(sets: list[dict], kind: str, n_resamples: int, seed: list[int]) -> d
     won = {side: np.array([sum(found) for found in wins[side]]) for side in wins}
     gained, lost = int((right["other"] & ~right["one"]).sum()), int((right["one"] & ~right["other"]).sum())
     change = right["other"].astype(np.float64) - right["one"]
-    means = bootstrap_means([(image_ids, change)], n_resamples, seed)[0]
-    low, high = interval(100.0 * means)
-    # each set stands for as many pairs as it has foils of the kind, so the pairs are resampled one by one
+    # each set stands for as many pairs as it has foils of the kind
     of_pairs = np.repeat((won["other"] - won["one"]) / pairs, pairs)
-    pair_means = bootstrap_means([(np.repeat(image_ids, pairs), of_pairs)], n_resamples, seed)[0]
-    pairs_low, pairs_high = interval(100.0 * pair_means)
+    groups = [(image_ids, change), (np.repeat(image_ids, pairs), of_pairs)]
+    (low, high), (pairs_low, pairs_high) = map(interval, 100.0 * bootstrap_means(groups, n_resamples, seed))
     return {
         **counts,
         **{f"{side}_recall_at_1": 100.0 * float(right[side].mean()) for side in right},

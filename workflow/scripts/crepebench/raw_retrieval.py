@@ -119,8 +119,8 @@ def first_true_ranks(scores: np.ndarray, truths: np.ndarray) -> np.ndarray:
     if not truths.any(axis=1).all():
         raise ValueError(f"{int((~truths.any(axis=1)).sum())} of {len(scores)} queries have no true candidate")
     best = np.where(truths, scores, -np.inf).max(axis=1, keepdims=True)
-    above, level = (scores > best) & ~truths, (scores == best) & ~truths
-    return 1.0 + above.sum(axis=1) + level.sum(axis=1) / 2.0
+    level = (scores == best) & ~truths
+    return 1.0 + (scores > best).sum(axis=1) + level.sum(axis=1) / 2.0
 
 
 def retrieval_ranks(queries: np.ndarray, candidates: np.ndarray, truths: np.ndarray) -> np.ndarray:
