@@ -167,7 +167,7 @@ def test_true_candidates_that_tie_take_no_rank_from_each_other():
 
 
 def test_nan_is_an_error():
-    with pytest.raises(ValueError, match="1 of 2 queries hold a score that is NaN"):
+    with pytest.raises(ValueError, match="1 of 2 sets hold a score that is NaN"):
         first_true_ranks(np.array([[np.nan, 1], [0, 1]]), np.ones((2, 2), bool))
 
 

@@ -17,6 +17,7 @@ from crepebench.boxes import Box, intersection
 from crepebench.feature_index import CROP, TEXT, crop_id, text_id
 from crepebench.feature_reader import Features
 from crepebench.measures import bootstrap_means, interval, recall_at
+from crepebench.scores import truth_ranks
 
 IMAGE_TO_TEXT, TEXT_TO_IMAGE = DIRECTIONS = ("image_to_text", "text_to_image")
 MOST_FOLDS = 20
@@ -26,7 +27,7 @@ SHOWN = 0.75
 SIMPLE_ATOMS = 5
 """Atoms up to which a caption is simple: likely to be true of many images."""
 BLOCK = 4_000_000
-"""Scores that are held at once: 32 MB, and as much again for what is made of them."""
+"""Scores that are held at once: 32 MB, and three times as much for what is made of them."""
 KnownCaptions = Mapping[int, Mapping[str, Sequence[Box]]]
 """Of each image the true captions, each with the boxes of which it was written."""
 
@@ -114,13 +115,10 @@ def first_true_ranks(scores: np.ndarray, truths: np.ndarray) -> np.ndarray:
     Raises:
         ValueError: a score is NaN, or a query has no true candidate.
     """
-    if np.isnan(scores).any():
-        raise ValueError(f"{int(np.isnan(scores).any(axis=1).sum())} of {len(scores)} queries hold a score that is NaN")
     if not truths.any(axis=1).all():
         raise ValueError(f"{int((~truths.any(axis=1)).sum())} of {len(scores)} queries have no true candidate")
     best = np.where(truths, scores, -np.inf).max(axis=1, keepdims=True)
-    level = (scores == best) & ~truths
-    return 1.0 + (scores > best).sum(axis=1) + level.sum(axis=1) / 2.0
+    return truth_ranks(np.hstack([best, np.where(truths, -np.inf, scores)]))
 
 
 def retrieval_ranks(queries: np.ndarray, candidates: np.ndarray, truths: np.ndarray) -> np.ndarray:
