@@ -133,6 +133,10 @@ def test_productivity_of_paper_and_release_stand_side_by_side(rows):
     assert cell(rows, "", "", "swap", "4", "released files")["n_sets"] == "27"
 
 
+def test_notes_of_one_row_are_not_repeated(rows):
+    assert cell(rows, "", "", "all", "all", "CVPR 2023")["note"] == "rounded; 183855 in v3"
+
+
 def test_table_has_its_columns_and_every_cell_once(rows):
     assert tuple(rows[0]) == COLUMNS
     keys = [tuple(row[name] for name in COLUMNS[:7]) for row in rows]

@@ -167,8 +167,8 @@ def published_rows(counts: Sequence[Mapping], released: Sequence[Mapping]) -> It
         row = by_key.setdefault((count["counts_of"], key), {**empty, "counts_of": count["counts_of"]})
         row[count["quantity"]] = int(count["value"])
         for name in ("note", "source"):
-            said = [text for text in (*row[name].split("; "), count[name]) if text]
-            row[name] = "; ".join(dict.fromkeys(said))
+            said = "; ".join(filter(None, (row[name], count[name])))
+            row[name] = "; ".join(dict.fromkeys(said.split("; ")))
     yield from by_key.values()
     for found in released:
         copied = {name: found[name] for name in COLUMNS if name in found}
