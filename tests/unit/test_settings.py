@@ -7,8 +7,10 @@ import yaml
 from crepebench.corpora import FORMATS
 from crepebench.settings import (
     check_names,
+    comparison_settings,
     corpus_record_settings,
     corpus_settings,
+    correlation_settings,
     draw_settings,
     features_settings,
     read_definition,
@@ -390,3 +392,19 @@ def test_draw_has_a_number_for_each_complexity(config):
     config["productivity"]["max_queries"] = [9]
     with pytest.raises(ValueError, match=r"productivity\.max_queries has 1 numbers for 2 complexities"):
         check_names(config)
+
+
+def test_published_figures_depend_on_what_says_which_model_it_is(config):
+    model = config["models"]["use"][0]
+    before = correlation_settings(config), comparison_settings(config)
+    config["evaluation"]["n_resamples"] += 1
+    config["models"]["definitions"][model]["seen_images"] = ["vg"]
+    assert (correlation_settings(config), comparison_settings(config)) == before
+    config["models"]["definitions"][model]["parameters"] = 7
+    assert dict(correlation_settings(config)["models"])[model]["parameters"] == 7
+
+
+def test_comparison_says_what_part_of_the_images_is_used(config):
+    assert comparison_settings(config)["method"] == {"is_released": False, "is_image_sample": False}
+    config["visual_genome"]["sample"] = {"share": 0.5}
+    assert comparison_settings(config)["method"]["is_image_sample"]

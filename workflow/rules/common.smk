@@ -35,12 +35,16 @@ TABLES = [
     "productivity_by_kind",
     "blind_baselines",
     "parser_quality",
+    "imagenet_correlation",
+    "published_comparison",
+    "dataset_statistics",
     "accounting",
 ]
 PLOTS = [
     "results/plots/systematicity.png",
     "results/plots/systematicity_gap.png",
     "results/plots/productivity.png",
+    "results/plots/imagenet_correlation.png",
     "results/plots/accounting.png",
     "results/plots/contact_sheet_systematicity.png",
 ]
@@ -174,6 +178,16 @@ def get_accounting_files():
     return [f"results/{stage}/accounting.csv" for stage in stages] + [
         f"{prefix}.accounting.csv" for prefix in prefixes
     ]
+
+
+def get_statistics_accounting():
+    """Counts of what sets are made of: regions, and captions of each complexity."""
+    parts = get_parts(config["foils"]["parts"])
+    sets = [
+        path.removesuffix(".parquet") for path in get_retrieval_sets("systematicity")
+    ]
+    captions = [f"results/captions/{part}" for part in parts]
+    return [f"{prefix}.accounting.csv" for prefix in [*captions, *sets]]
 
 
 def get_resources():

@@ -269,6 +269,26 @@ def thinning_settings(config: Mapping) -> dict:
     return {**tables_settings(config), "splits": config["splits"], "thinning": config["thinning"]}
 
 
+DESCRIBING = ("family", "architecture", "weights", "precision", "parameters", "training_pairs", "training_data")
+"""Keys of a model's definition that say which model it is, and what is known of it."""
+
+
+def correlation_settings(config: Mapping) -> dict:
+    """Returns what the correlations with published facts of models depend on."""
+    models = read_models(config)
+    chosen = [(name, models[name]) for name in used_models(config)]
+    return {"models": [(name, {key: row[key] for key in DESCRIBING if key in row}) for name, row in chosen]}
+
+
+def comparison_settings(config: Mapping) -> dict:
+    """Returns what the comparison with published figures depends on: the models, and what may differ in the sets."""
+    method = {
+        "is_released": config.get("data") == "crepe_release",
+        "is_image_sample": config["visual_genome"]["sample"] is not None,
+    }
+    return {**correlation_settings(config), "method": method}
+
+
 def check_names(config: Mapping) -> None:
     """Checks that every corpus and model that the config uses is defined, and that bounds are in order.
 
