@@ -13,6 +13,7 @@ from crepebench.settings import (
     correlation_settings,
     draw_settings,
     features_settings,
+    models_of,
     read_definition,
     read_models,
     tables_settings,
@@ -301,12 +302,23 @@ def test_folder_of_weights_needs_open_clips_config(config, tmp_path):
     check(config)
 
 
-def test_model_that_would_enter_no_table_is_refused(config):
+def test_models_none_of_which_enters_a_table_of_systematicity_are_refused(config):
     name = with_weights(config, weights="tag", architecture="ViT-B-32", training_data=["laion2b"])
-    with pytest.raises(ValueError, match=rf"models\.definitions\.{name}: it would enter no table"):
+    config["models"]["use"] = [name]
+    with pytest.raises(ValueError, match="no model would enter a table of systematicity"):
         check(config)
     config["evaluation"]["cross_corpus"] = True
     check(config)
+
+
+def test_a_model_of_another_corpus_is_measured_on_productivity_alone(config):
+    name = with_weights(config, weights="tag", architecture="ViT-B-32", training_data=["laion2b"])
+    config["models"]["use"] = ["mini_clip_yfcc15m", name]
+    check(config)
+    assert models_of(config, "systematicity") == ["mini_clip_yfcc15m"]
+    assert models_of(config, "productivity") == ["mini_clip_yfcc15m", name]
+    config["evaluation"]["cross_corpus"] = True
+    assert models_of(config, "systematicity") == ["mini_clip_yfcc15m", name]
 
 
 def test_training_data_may_hold_names_that_are_only_labels(config):

@@ -25,6 +25,7 @@ settings.check_names(config)
 MODELS = settings.read_models(config)
 USED_MODELS = settings.used_models(config)
 FAMILIES = list(FOIL_TYPES)
+MODELS_OF = {family: settings.models_of(config, family) for family in FAMILIES}
 CONTROL = icons_settings.control_settings(config)
 TABLES = [
     "systematicity",
@@ -170,7 +171,7 @@ def get_accounting_files():
         f"results/{stage}/{model}/{family}"
         for family in FAMILIES
         for stage in ("features", "scores")
-        for model in USED_MODELS
+        for model in MODELS_OF[family]
     ]
     is_annotated = config["graphs"]["source"] == "visual_genome"
     annotated = ["results/graphs/annotated"] if is_annotated else []
