@@ -83,13 +83,14 @@ class Run:
             json.dump(origin, file)
 
     def tabulate(self, **evaluation):
+        models = dict.fromkeys(self.sets, MODELS)
         indexes = [[self.path(f"{model}-{family}.parquet") for model, _ in MODELS] for family in self.sets]
         tabulate_raw_retrieval(
             *([self.path(f"{family}-sets.parquet")] for family in self.sets),
             *indexes,
             [self.path("a.parquet"), self.path("b.parquet")],
             self.path("table.csv"),
-            json.dumps({"evaluation": self.evaluation | evaluation, "corpora": ["a", "b"], "models": MODELS}),
+            json.dumps({"evaluation": self.evaluation | evaluation, "corpora": ["a", "b"], "models": models}),
         )
         with open(self.path("table.csv"), newline="") as file:
             return list(csv.DictReader(file))

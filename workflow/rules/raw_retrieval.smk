@@ -5,17 +5,17 @@ rule tabulate_raw_retrieval:
         productivity=get_retrieval_sets("productivity"),
         systematicity_indexes=expand(
             "results/features/{model}/systematicity.parquet",
-            model=USED_MODELS,
+            model=MODELS_OF["systematicity"],
         ),
         productivity_indexes=expand(
             "results/features/{model}/productivity.parquet",
-            model=USED_MODELS,
+            model=MODELS_OF["productivity"],
         ),
-        identities=expand(
-            "results/features/{model}/{family}.identity.json",
-            model=USED_MODELS,
-            family=FAMILIES,
-        ),
+        identities=[
+            f"results/features/{model}/{family}.identity.json"
+            for family in FAMILIES
+            for model in MODELS_OF[family]
+        ],
         splits=expand(
             "results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]
         ),

@@ -166,12 +166,12 @@ def tabulate_raw_retrieval(
     Args:
         systematicity_paths: tables RETRIEVAL_SETS.
         productivity_paths: likewise.
-        systematicity_index_paths: table FEATURE_INDEX of each model, in the order of `models`.
+        systematicity_index_paths: table FEATURE_INDEX of each model of the family, in the order of `models`.
         productivity_index_paths: likewise.
         splits_paths: table SPLITS of each corpus, in the order of `corpora`.
         table_path: table to write.
         cfg: JSON of `evaluation` (n_resamples, seed, cross_corpus, matched, and raw_pool: N of each family), `corpora`
-            (names) and `models` (pairs of name and definition).
+            (names) and `models` (of each family, pairs of name and definition).
     """
     config, corpora, models = (json.loads(cfg)[block] for block in ("evaluation", "corpora", "models"))
     regions = read_pairs(systematicity_paths, ["foils"] if config["matched"] else [])
@@ -187,9 +187,13 @@ def tabulate_raw_retrieval(
     def cells_of_subgraphs(_: Mapping) -> Iterator[Cell]:
         return productivity_cells(subgraphs)
 
-    table = _family_rows(SYSTEMATICITY, regions, cells_of_regions, systematicity_index_paths, models, config)
+    table = _family_rows(
+        SYSTEMATICITY, regions, cells_of_regions, systematicity_index_paths, models[SYSTEMATICITY], config
+    )
     table.sort(key=lambda row: corpora.index(row["training_corpus"]))
-    table += _family_rows(PRODUCTIVITY, subgraphs, cells_of_subgraphs, productivity_index_paths, models, config)
+    table += _family_rows(
+        PRODUCTIVITY, subgraphs, cells_of_subgraphs, productivity_index_paths, models[PRODUCTIVITY], config
+    )
     write_csv(table_path, COLUMNS, table)
 
 
