@@ -25,7 +25,7 @@ rule tabulate_model_comparison:
     resources:
         mem_mb=8000,
     params:
-        cfg=to_json(settings.comparison_settings(config)),
+        cfg=to_json(settings.model_comparison_settings(config)),
         code=code_digest("tabulate_model_comparison.py"),
     message:
         "Comparing {wildcards.one} with {wildcards.other}"
