@@ -334,7 +334,7 @@ def digests(scripts):
             ('("split", pa.string()),', '("split", pa.string()), ("count", pa.int64()),'),
             {
                 *("build_splits", "audit_retrieval_sets", "tabulate_icons_control", "tabulate_systematicity"),
-                *("tabulate_model_comparison", "tabulate_raw_retrieval"),
+                *("tabulate_model_comparison", "tabulate_raw_retrieval", "tabulate_dataset_statistics"),
             },
         ),
         (
@@ -343,7 +343,7 @@ def digests(scripts):
             {
                 *("build_retrieval_sets", "extract_features", "score_retrieval_sets", "plot_contact_sheet"),
                 *("tabulate_icons_control", "tabulate_systematicity", "tabulate_thinned_gap"),
-                *("audit_retrieval_sets", "tabulate_productivity"),
+                *("audit_retrieval_sets", "tabulate_productivity", "tabulate_dataset_statistics"),
                 *("tabulate_model_comparison", "tabulate_raw_retrieval"),
             },
         ),
@@ -377,6 +377,7 @@ def digests(scripts):
                 *("build_foils", "filter_foils", "build_retrieval_sets", "audit_retrieval_sets"),
                 *("tabulate_icons_control", "tabulate_productivity", "tabulate_systematicity", "tabulate_thinned_gap"),
                 *("plot_contact_sheet", "build_productivity_foils", "tabulate_model_comparison"),
+                *("plot_imagenet_correlation", "tabulate_imagenet_correlation", "tabulate_dataset_statistics"),
             },
         ),
         ("region_parsing.py", ("def filter_graphs(", "def filter_graphs(*, "), {"filter_graphs"}),

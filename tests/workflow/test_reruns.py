@@ -221,7 +221,7 @@ def test_the_page_on_re_runs_is_what_dry_runs_say(planned, request):
 def test_the_page_covers_every_block_of_the_config_and_every_rule_of_a_run(planned):
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
     assert {change.partition(".")[0] for change in CHANGES} == set(config)
-    chosen = {"build_region_graphs", "score_foils", *CANDIDATE_RULES}
+    chosen = {"build_region_graphs", "score_foils", "score_entailment", *CANDIDATE_RULES}
     assert {rule for rules in STAGES.values() for rule in rules} - chosen == set(planned[""]) - {"all"}
     assert "build_region_graphs" in planned["graphs.source"] and "parse_regions" not in planned["graphs.source"]
     in_candidates = {"build_test_keys", "build_first_wave", "parse_candidates", "build_candidate_vocabulary"}
