@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 
-.PHONY: help demo plan report test lint check verify bench-parser reruns dag clean
+.PHONY: help demo plan report test lint check verify bench-parser bench-features reruns dag clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -47,6 +47,9 @@ verify: $(VENV)/installed ## the slow full-size checks, outside CI
 bench-parser: $(VENV)/installed ## measure the parser on hand-made graphs, and its speed; needs CREPE_SHARED_DATA
 	$(BIN)/pip install --quiet --requirement requirements-dev.txt
 	python tests/benchmarks/parser_quality.py
+
+bench-features: $(VENV)/installed ## measure how fast features are made, against the usual ways; ARGS="--device cuda"
+	python tests/benchmarks/extract_features.py $(ARGS)
 
 reruns: $(VENV)/installed ## write docs/reruns.md again, from dry runs
 	pytest tests/workflow/test_reruns.py --write-docs -k page

@@ -295,3 +295,85 @@ def test_shard_has_key_and_vector_columns_and_is_named_by_their_hash(store):
     assert schema.names == ["key", "vector"]
     assert schema.field("vector").type.byte_width == 20
     assert path.stem == hashlib.sha256(b"a\nb" + added.tobytes()).hexdigest()[:16]
+
+
+def units(n, dim=64, seed=0):
+    added = vectors(n, dim, seed)
+    return added / np.linalg.norm(added, axis=1, keepdims=True)
+
+
+def test_rows_of_many_shards_come_in_the_order_that_is_asked_for(store):
+    added = vectors(30)
+    for start in range(0, 30, 4):
+        store.add([f"key {i}" for i in range(start, min(start + 4, 30))], added[start : start + 4])
+    order = np.random.default_rng(1).permutation(30)
+    places = store.find(f"key {i}" for i in range(30))
+    assert len(files_of(store)) == 8
+    assert np.array_equal(store.read([places[f"key {i}"] for i in order]), added[order])
+
+
+def test_only_shards_that_are_needed_are_read_and_each_once(store, monkeypatch):
+    for name in "abc":
+        store.add([f"{name}{i}" for i in range(3)], vectors(3, seed=ord(name)))
+    places = store.find(["a0", "c0", "c2", "a2"])
+    read = []
+    monkeypatch.setattr("crepebench.feature_store.read_shard", lambda path: read.append(path.stem) or read_shard(path))
+    store.read([places[key] for key in ("a0", "c0", "c2", "a2")])
+    assert sorted(read) == sorted({places["a0"][0], places["c0"][0]})
+
+
+def test_caller_may_say_where_the_rows_are_to_lie(store, tmp_path):
+    store.add(["a", "b"], vectors(2))
+    places = store.find(["b"])
+    target = np.memmap(tmp_path / "rows", np.float32, "w+", shape=(1, 3))
+    found = store.read([places["b"]], lambda shape: target.reshape(shape))
+    assert isinstance(found, np.memmap)
+    assert np.array_equal(target, vectors(2)[1:])
+
+
+def test_half_precision_takes_half_the_space_and_is_of_length_one_again(tmp_path):
+    added, sizes = units(50), []
+    for precision in ("float32", "float16"):
+        store = FeatureStore(str(tmp_path), "model-1", precision)
+        store.add([f"key {i}" for i in range(50)], added)
+        sizes.append(read_shard(*files_of(store)).nbytes)
+    assert sizes[1] * 2 == sizes[0]
+    places = store.find(["key 7", "key 49"])
+    found = store.read([places["key 7"], places["key 49"]])
+    assert found.dtype == np.float32
+    assert np.abs(np.linalg.norm(found, axis=1) - 1).max() < 1e-6
+    assert 0 < np.abs(found - added[[7, 49]]).max() < 1e-3
+
+
+def test_precisions_do_not_see_each_other(tmp_path):
+    FeatureStore(str(tmp_path), "model-1", "float16").add(["a"], units(1))
+    assert FeatureStore(str(tmp_path), "model-1").find(["a"]) == {}
+
+
+def test_folder_of_half_precision_is_read_by_its_name_alone(tmp_path):
+    FeatureStore(str(tmp_path), "model-1", "float16").add(["a"], units(1))
+    store = FeatureStore(str(tmp_path), "model-1-float16")
+    assert np.abs(store.read([store.find(["a"])["a"]]) - units(1)).max() < 1e-3
+
+
+def test_half_precision_that_is_taken_for_full_is_damage(tmp_path):
+    store = FeatureStore(str(tmp_path), "model-1", "float16")
+    store.add(["a"], units(1))
+    (path,) = files_of(store)
+    pq.write_table(pq.read_table(path).replace_schema_metadata(None), path)
+    with pytest.raises(DamagedShardError, match="its content does not match its name"):
+        read_shard(path)
+
+
+def test_rows_that_are_not_of_length_one_are_refused_in_half_precision(tmp_path):
+    store = FeatureStore(str(tmp_path), "model-1", "float16")
+    with pytest.raises(ValueError, match="only features of length one"):
+        store.add(["a", "b"], np.concatenate([units(1), 2 * units(1)]))
+
+
+def test_values_that_are_no_features_are_kept_as_they_are(store):
+    """As the likelihoods of texts are: one number each, of any size."""
+    values = np.array([[-1234.567], [0.0], [3.25]], np.float32)
+    store.add(["a", "b", "c"], values)
+    places = store.find("abc")
+    assert np.array_equal(store.read([places[key] for key in "cab"]), values[[2, 0, 1]])

@@ -1,5 +1,4 @@
 import csv
-import hashlib
 import io
 import json
 import zipfile
@@ -9,51 +8,18 @@ import pytest
 from filelock import FileLock, Timeout
 from PIL import Image
 
-from crepebench.feature_index import (
-    collect_contents,
-    crop_id,
-    crop_key,
-    describe_problems,
-    identity_path,
-    read_features,
-    text_id,
-)
+from crepebench.feature_index import collect_contents, crop_id, crop_key, describe_problems, identity_path, text_id
+from crepebench.feature_reader import read_features
 from crepebench.feature_store import DamagedShardError, FeatureStore
-from crepebench.features import encode_texts, extract_features
+from crepebench.features import extract_features
 from crepebench.images import ImageReader
+from crepebench.models import ImagePlan
 from crepebench.schema import FEATURE_INDEX, IMAGES, RETRIEVAL_SETS, read_table, write_table
+
+from .fake_encoder import FakeEncoder, vector_of
 
 SIZE = (64, 48)
 BOX = (4, 5, 20, 30)
-
-
-class FakeEncoder:
-    """Encodes a text by its hash and a crop by its mean colour and size; notes what it was asked for."""
-
-    identity = "fake-1"
-
-    def __init__(self):
-        self.texts, self.n_images, self.batches = [], 0, []
-
-    def preprocess(self, picture):
-        import torch
-
-        mean = np.asarray(picture, dtype=np.float32).mean(axis=(0, 1))
-        return torch.from_numpy(np.append(mean / 255, [picture.width / 64, picture.height / 48]).astype(np.float32))
-
-    def encode_texts(self, texts):
-        self.texts += texts
-        self.batches.append(len(texts))
-        return np.stack([vector_of(text) for text in texts])
-
-    def encode_images(self, images):
-        self.n_images += len(images)
-        self.batches.append(len(images))
-        return images.numpy()
-
-
-def vector_of(text):
-    return np.frombuffer(hashlib.sha256(text.encode()).digest()[:5], np.uint8).astype(np.float32)
 
 
 def jpeg(colour=(200, 30, 30), size=SIZE, mode="RGB"):
@@ -94,12 +60,20 @@ def set_row(image_id, caption, foils, box=BOX):
         "foil_type": "atom",
         "image_id": image_id,
         "region_id": image_id,
+        "subgraph_id": None,
         **dict(zip(("x", "y", "width", "height"), box, strict=True)),
         "complexity": 2,
         "caption": caption,
         "caption_source": "visual_genome",
         "foils": [{**foil, "text": text} for text in foils],
     }
+
+
+def triple_of(index):
+    """Row of each (kind, id), the matrix, and the reasons of crops without a feature."""
+    features = read_features(index)
+    row_of = {(kind, id_): row for kind, rows in features.rows.items() for id_, row in rows.items()}
+    return row_of, features.matrix, features.reasons
 
 
 class Stage:
@@ -111,10 +85,16 @@ class Stage:
         self.encoder = FakeEncoder()
         monkeypatch.setattr("crepebench.features.load_model", lambda definition, weights: self.encoder)
 
-    def run(self, sets, images, batch_size=2):
+    def run(self, sets, images, batch_size=2, image_pipeline="exact", precision_of_store="float32"):
         write_table(str(self.folder / "sets.parquet"), RETRIEVAL_SETS, sets)
         write_table(str(self.folder / "images.parquet"), IMAGES, images)
-        cfg = {"batch_size": batch_size, "store": str(self.folder / "store"), "model": {"family": "open_clip"}}
+        cfg = {
+            "batch_size": batch_size,
+            "image_pipeline": image_pipeline,
+            "precision_of_store": precision_of_store,
+            "store": str(self.folder / "store"),
+            "model": {"family": "open_clip"},
+        }
         extract_features(
             [str(self.folder / "sets.parquet")],
             str(self.folder / "images.parquet"),
@@ -126,7 +106,7 @@ class Stage:
             "systematicity",
             json.dumps(cfg),
         )
-        return read_features(self.index)
+        return triple_of(self.index)
 
     def shards(self):
         """Files of the model's folder in the store, by name."""
@@ -169,13 +149,13 @@ def test_crop_id_names_image_and_box(image_id, box, id_):
 @pytest.mark.parametrize("change", [{"crc32": 2}, {"image_id": 2}, {"width": 65}, {"height": 47}])
 def test_crop_key_depends_on_the_image_file(change):
     image = image_row(1, None, None)
-    assert crop_key(image, BOX) != crop_key({**image, **change}, BOX)
+    assert crop_key(image, BOX, "exact") != crop_key({**image, **change}, BOX, "exact")
 
 
 def test_crop_key_depends_on_the_box_but_not_on_the_place_of_the_file():
     image = image_row(1, "here/images.zip", "VG_100K/1.jpg")
-    assert crop_key(image, BOX) == crop_key({**image, "archive": "there/images.zip"}, BOX)
-    assert crop_key(image, BOX) != crop_key(image, (4, 5, 20, 31))
+    assert crop_key(image, BOX, "exact") == crop_key({**image, "archive": "there/images.zip"}, BOX, "exact")
+    assert crop_key(image, BOX, "exact") != crop_key(image, (4, 5, 20, 31), "exact")
 
 
 def test_contents_are_collected_once(tmp_path):
@@ -231,6 +211,8 @@ def test_image_without_a_file_is_counted(stage, archive):
     assert stage.counts() == {
         ("text", "read"): 2,
         ("text", "kept"): 2,
+        ("text_in_full", "read"): 2,
+        ("text_in_full", "kept"): 2,
         ("crop", "read"): 2,
         ("crop", "image_missing"): 1,
         ("crop", "kept"): 1,
@@ -326,26 +308,6 @@ def test_an_error_if_most_images_with_a_file_fail(stage, archive):
     assert not (stage.folder / "index.parquet").exists()
 
 
-@pytest.mark.parametrize(("n_texts", "batch_size", "batches"), [(11, 4, [4, 4, 3]), (4, 4, [4]), (1, 4, [1])])
-def test_batches_hold_texts_of_like_length(tmp_path, n_texts, batch_size, batches):
-    encoder, store = FakeEncoder(), FeatureStore(str(tmp_path), "fake-1")
-    texts = ["x" * (7 * i % 11 + 1) for i in range(n_texts)]
-    encode_texts(texts, encoder, store, batch_size)
-    assert encoder.batches == batches
-    assert list(map(len, encoder.texts)) == sorted(map(len, texts))
-    places = store.find([text_id(text) for text in texts])
-    assert np.array_equal(store.read([places[text_id(t)] for t in texts]), np.stack([vector_of(t) for t in texts]))
-
-
-def test_shards_split_texts_without_loss(tmp_path, monkeypatch):
-    monkeypatch.setattr("crepebench.features.TEXTS_PER_SHARD", 4)
-    store = FeatureStore(str(tmp_path), "fake-1")
-    texts = [f"text {i}" for i in range(11)]
-    encode_texts(texts, FakeEncoder(), store, 3)
-    assert len(list(store.folder.iterdir())) == 3
-    assert set(store.find(map(text_id, texts))) == set(map(text_id, texts))
-
-
 def test_missing_shard_is_named(stage, archive):
     stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
     for path in stage.shards():
@@ -357,7 +319,7 @@ def test_missing_shard_is_named(stage, archive):
 @pytest.fixture
 def three_shards(stage, archive, monkeypatch):
     """A function that runs a stage whose features lie in three shards: two of two texts each, one of a crop."""
-    monkeypatch.setattr("crepebench.features.TEXTS_PER_SHARD", 2)
+    monkeypatch.setattr("crepebench.encoding.TEXTS_PER_SHARD", 2)
 
     def run(batch_size=2):
         stage.encoder = FakeEncoder()
@@ -422,9 +384,9 @@ def test_lock_is_held_while_the_index_is_written_but_not_while_encoding(stage, a
     found = {}
 
     class WatchingEncoder(FakeEncoder):
-        def encode_texts(self, texts):
+        def encode_tokens(self, tokens):
             found["texts"] = held(stage)
-            return super().encode_texts(texts)
+            return super().encode_tokens(tokens)
 
         def encode_images(self, images):
             found["images"] = held(stage)
@@ -446,10 +408,10 @@ def test_features_that_leave_the_store_while_others_are_encoded_are_encoded_agai
     shards = stage.shards()
 
     class PruningEncoder(FakeEncoder):
-        def encode_texts(self, texts):
+        def encode_tokens(self, tokens):
             while shards:
                 shards.pop().unlink()
-            return super().encode_texts(texts)
+            return super().encode_tokens(tokens)
 
     stage.encoder = PruningEncoder()
     row_of, matrix, _ = stage.run([set_row(1, "a", ["b", "c"])], images_of(archive, 1))
@@ -493,3 +455,145 @@ def test_index_without_any_crop_is_an_error_that_says_why(stage, archive):
     ]
     assert not (stage.folder / "index.parquet").exists()
     assert stage.encoder.texts == []
+
+
+def test_texts_over_the_limit_are_flagged_and_counted(stage, archive):
+    stage.run([set_row(1, "x" * 41, ["x" * 42, "a box"])], images_of(archive, 1))
+    rows = {row["id"]: row for row in read_table(stage.index, FEATURE_INDEX).to_pylist()}
+    long, longer, short = (rows[text_id(text)] for text in ("x" * 41, "x" * 42, "a box"))
+    assert [(row["n_tokens"], row["is_cut"]) for row in (long, longer, short)] == [(41, True), (42, True), (5, False)]
+    assert long["tokens_id"] == longer["tokens_id"] != short["tokens_id"]
+    assert [rows[crop_id(1, BOX)][name] for name in ("tokens_id", "n_tokens", "is_cut")] == [None] * 3
+    counts = stage.counts()
+    assert [counts["text_in_full", reason] for reason in ("read", "over_token_limit", "kept")] == [3, 2, 1]
+    assert counts["text", "kept"] == 3
+
+
+def test_tokens_are_known_of_texts_that_were_in_the_store(stage, archive):
+    sets = [set_row(1, "x" * 41, ["a box"])]
+    stage.run(sets, images_of(archive, 1))
+    first = read_table(stage.index, FEATURE_INDEX)
+    stage.encoder = FakeEncoder()
+    stage.run([*sets, set_row(1, "a jar", ["a box"])], images_of(archive, 1))
+    assert stage.encoder.texts == ["a jar"]
+    rows = {row["id"]: row for row in read_table(stage.index, FEATURE_INDEX).to_pylist()}
+    for row in first.to_pylist():
+        assert rows[row["id"]] == row
+
+
+class PlannedEncoder(FakeEncoder):
+    """Encodes a crop by some of its pixels, after the preprocessing that a plan describes."""
+
+    def __init__(self):
+        from open_clip.transform import image_transform
+
+        super().__init__()
+        self.image_plan = ImagePlan((16, 16), "shortest", "bicubic", (0.5, 0.4, 0.3), (0.2, 0.3, 0.4))
+        self.transform = image_transform(16, is_train=False, mean=self.image_plan.mean, std=self.image_plan.std)
+
+    def preprocess(self, picture):
+        return self.transform(picture)
+
+    def encode_images(self, images):
+        self.n_images += len(images)
+        return images[:, :, 3:9, 3:9].flatten(1).numpy()[:, :5]
+
+
+def test_crops_of_the_two_pipelines_never_mix(stage, archive):
+    sets, rows = [set_row(1, "a", ["b"])], images_of(archive, 1)
+    found = {}
+    for pipeline in ("exact", "fast", "exact"):
+        stage.encoder = PlannedEncoder()
+        row_of, matrix, _ = stage.run(sets, rows, image_pipeline=pipeline)
+        found.setdefault(pipeline, []).append((stage.encoder.n_images, matrix[row_of["crop", crop_id(1, BOX)]]))
+    assert [n_images for pipeline in ("exact", "fast") for n_images, _ in found[pipeline]] == [1, 0, 1]
+    exact, again = (vector for _, vector in found["exact"])
+    assert np.array_equal(exact, again)
+    difference = np.abs(found["fast"][0][1] - exact)
+    assert difference.max() < 2.001 / 255 / 0.2
+
+
+def test_fast_pipeline_without_a_plan_shares_the_exact_features(stage, archive):
+    sets, rows = [set_row(1, "a", ["b"])], images_of(archive, 1)
+    stage.run(sets, rows)
+    stage.encoder = FakeEncoder()
+    stage.run(sets, rows, image_pipeline="fast")
+    assert stage.encoder.n_images == 0
+
+
+class UnitEncoder(FakeEncoder):
+    """Gives unit rows."""
+
+    def encode_tokens(self, tokens):
+        return unit_rows(super().encode_tokens(tokens))
+
+    def encode_images(self, images):
+        return unit_rows(super().encode_images(images))
+
+
+def unit_rows(vectors):
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_half_precision_of_the_store_is_a_key_and_gives_unit_rows(stage, archive):
+    sets, rows = [set_row(1, "a", ["b"])], images_of(archive, 1)
+    matrices = []
+    for precision in ("float32", "float16"):
+        stage.encoder = UnitEncoder()
+        matrices.append(stage.run(sets, rows, precision_of_store=precision)[1])
+        assert stage.encoder.texts == ["a", "b"]
+    assert matrices[1].dtype == np.float32
+    assert np.abs(np.linalg.norm(matrices[1], axis=1) - 1).max() < 1e-6
+    assert 0 < np.abs(matrices[0] - matrices[1]).max() < 1e-3
+
+
+def test_automatic_batch_size_encodes_all(stage, archive):
+    row_of, _, _ = stage.run([set_row(1, "a", ["b"])], images_of(archive, 1), batch_size="auto")
+    assert len(row_of) == 3
+
+
+@pytest.mark.parametrize("mode", ["CMYK", "L"])
+def test_pictures_of_other_modes_are_encoded_in_rgb_by_both_pipelines(stage, tmp_path, mode):
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as file:
+        file.writestr("VG_100K/5.jpg", jpeg(mode=mode))
+    vectors = []
+    for pipeline in ("exact", "fast"):
+        stage.encoder = PlannedEncoder()
+        row_of, matrix, reasons = stage.run(
+            [set_row(5, "a", ["b"])], images_of(tmp_path / "other.zip", 5), image_pipeline=pipeline
+        )
+        assert reasons == {}
+        vectors.append(matrix[row_of["crop", crop_id(5, BOX)]])
+    assert np.abs(vectors[0] - vectors[1]).max() < 2.001 / 255 / 0.2
+
+
+def test_model_that_gives_no_number_stops_the_job_and_nothing_is_kept(stage, archive):
+    class BrokenEncoder(FakeEncoder):
+        def encode_images(self, images):
+            return np.full((len(images), 5), np.nan, np.float32)
+
+    stage.encoder = BrokenEncoder()
+    with pytest.raises(ValueError, match="1 of 1 features are not finite"):
+        stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
+    assert not (stage.folder / "index.parquet").exists()
+
+
+@pytest.mark.parametrize("own_score", [False, True])
+def test_identity_file_says_whether_the_model_scores_by_itself(stage, archive, own_score):
+    class Scoring(FakeEncoder):
+        def score(self, images, texts):
+            return -super().score(images, texts)
+
+    stage.encoder = Scoring() if own_score else FakeEncoder()
+    stage.run([set_row(1, "a", ["b"])], images_of(archive, 1))
+    assert read_features(stage.index).own_score == own_score
+
+
+def test_large_features_lie_in_a_file_and_are_the_same(stage, archive, monkeypatch):
+    sets = [set_row(1, "a", ["b", "c"]), set_row(2, "d", ["e"])]
+    in_memory = stage.run(sets, images_of(archive, 1, 2))[1]
+    monkeypatch.setattr("crepebench.feature_reader.MOST_BYTES", 39)
+    in_file = read_features(stage.index).matrix
+    assert not isinstance(in_memory, np.memmap)
+    assert isinstance(in_file, np.memmap)
+    assert np.array_equal(in_memory, in_file)

@@ -5,7 +5,6 @@ from crepebench.captions import normalise
 from crepebench.prompts import (
     Example,
     answer_of,
-    build_prompt,
     format_facts,
     parse_facts,
     prompt_prefix,
@@ -69,19 +68,12 @@ def test_what_is_no_fact_is_an_error(facts):
         parse_facts(facts)
 
 
-def test_prompts_of_one_complexity_differ_in_their_suffix_alone(examples):
-    one, other = [[obj("man"), obj(name), obj("cup"), rel(0, "on", 1), att("red", 2)] for name in ("bench", "bus")]
+def test_prefix_holds_the_examples_and_suffix_the_facts(examples):
+    one = [obj("man"), obj("bench"), obj("cup"), rel(0, "on", 1), att("red", 2)]
     prefix = prompt_prefix(examples[5])
-    assert build_prompt(examples, one) == prefix + prompt_suffix(one)
-    assert build_prompt(examples, other) == prefix + prompt_suffix(other)
     assert prompt_suffix(one) == "facts: man - on - bench; cup is red\ncaption:"
     assert prefix.count("caption:") == 5
     assert prefix.endswith("\n\n")
-
-
-def test_complexity_without_examples_is_an_error(examples):
-    with pytest.raises(KeyError, match="no examples of complexity 1"):
-        build_prompt(examples, [obj("man")])
 
 
 def test_example_of_another_complexity_is_an_error(tmp_path):

@@ -4,6 +4,7 @@ rule score_retrieval_sets:
         sets=get_retrieval_sets("{family}"),
         index="results/features/{model}/{family}.parquet",
         identity="results/features/{model}/{family}.identity.json",
+        weights=get_weights,
     output:
         scores="results/scores/{model}/{family}.parquet",
         accounting="results/scores/{model}/{family}.accounting.csv",
@@ -16,6 +17,7 @@ rule score_retrieval_sets:
     resources:
         mem_mb=8000,
     params:
+        cfg=get_settings(settings.scores_settings, "model"),
         code=code_digest("score_retrieval_sets.py"),
     message:
         "Scoring {wildcards.family} sets with {wildcards.model}"

@@ -15,4 +15,5 @@ if __name__ == "__main__":
         model=snakemake.wildcards.model,
         family=snakemake.wildcards.family,
         cfg=snakemake.params.cfg,
+        n_loaders=snakemake.threads,
     )

@@ -12,4 +12,6 @@ if __name__ == "__main__":
         accounting_path=snakemake.output.accounting,
         model=snakemake.wildcards.model,
         family=snakemake.wildcards.family,
+        cfg=snakemake.params.cfg,
+        weights_paths=list(snakemake.input.weights),
     )

@@ -1,25 +1,30 @@
 """What a model's features of a family are of, and where in the feature store they lie: the index.
 
 The index is what a rule writes and scoring reads; the features themselves stay in the store. It stands beside a small
-file `<family>.identity.json`, which names the store and the model's folder in it.
+file `<family>.identity.json`, which names the store and the model's folder in it. `crepebench.feature_reader` reads it.
 """
 
 import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-import numpy as np
+import pyarrow.compute as pc
 
 from crepebench.accounting import KEPT, READ
-from crepebench.feature_store import FeatureStore
+from crepebench.crop_tensors import EXACT
 from crepebench.files import atomic_path
 from crepebench.images import IMAGE_MISSING
 from crepebench.schema import FEATURE_INDEX, RETRIEVAL_SETS, read_table, write_table
+from crepebench.token_rows import TokenRow
 
 TEXT = "text"
 CROP = "crop"
+TEXT_IN_FULL = "text_in_full"
+"""What is counted in accounting: texts, and of these the ones that the model reads to their end."""
+OVER_LIMIT = "over_token_limit"
+SET_COLUMNS = ["image_id", "x", "y", "width", "height", "caption", "foils"]
 IDS_SHOWN = 20
 Box = tuple[int, int, int, int]
 Crop = tuple[int, Box]
@@ -38,9 +43,11 @@ def crop_id(image_id: int, box: Box) -> str:
     return f"{image_id}:{','.join(map(str, box))}"
 
 
-def crop_key(image: dict, box: Box) -> str:
-    """Returns a crop's key in the store: checksum of the image file, and box; no pixel has to be read for it."""
+def crop_key(image: dict, box: Box, pipeline: str) -> str:
+    """Returns a crop's key in the store: checksum of the image file, box and pipeline; no pixel is read for it."""
     parts = ["crop", image["image_id"], image["crc32"], image["width"], image["height"], *box]
+    if pipeline != EXACT:
+        parts.append(pipeline)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
@@ -49,10 +56,11 @@ def collect_contents(sets_paths: list[str]) -> tuple[set[str], set[Crop]]:
     texts: set[str] = set()
     crops: set[Crop] = set()
     for path in sets_paths:
-        for row in read_table(path, RETRIEVAL_SETS).to_pylist():
-            texts.add(row["caption"])
-            texts.update(foil["text"] for foil in row["foils"])
-            crops.add((row["image_id"], (row["x"], row["y"], row["width"], row["height"])))
+        for batch in read_table(path, RETRIEVAL_SETS, SET_COLUMNS).to_batches():
+            texts.update(batch["caption"].to_pylist())
+            texts.update(pc.struct_field(batch["foils"].flatten(), "text").to_pylist())
+            image_ids, *boxes = (batch[name].to_pylist() for name in SET_COLUMNS[:5])
+            crops.update(zip(image_ids, zip(*boxes, strict=True), strict=True))
     return texts, crops
 
 
@@ -64,11 +72,13 @@ class Contents:
         key_of_text: key in the store of each text.
         key_of_crop: key in the store of each crop whose image has a file.
         problems: why crops have no feature.
+        token_rows: what is known of the tokens of each text, once it was tokenised.
     """
 
     key_of_text: dict[str, str]
     key_of_crop: dict[Crop, str]
     problems: dict[Crop, str]
+    token_rows: dict[str, TokenRow] = field(default_factory=dict)
 
     @property
     def keys(self) -> set[str]:
@@ -88,24 +98,29 @@ class Contents:
 
     def index_rows(self, places: Mapping[str, Place]) -> list[dict]:
         """Returns the rows of table FEATURE_INDEX, sorted."""
-        rows = [_index_row(TEXT, key, places[key], "") for key in self.key_of_text.values()]
+        texts = self.key_of_text.items()
+        rows = [_index_row(TEXT, key, places[key], "", self.token_rows.get(text, NO_TOKENS)) for text, key in texts]
         for crop in self.key_of_crop.keys() | self.problems.keys():
             place = places.get(self.key_of_crop.get(crop, ""))
             rows.append(_index_row(CROP, crop_id(*crop), place, "" if place else self.problems[crop]))
         return sorted(rows, key=lambda row: (row["kind"], row["id"]))
 
 
-def _index_row(kind: str, id_: str, place: Place | None, reason: str) -> dict:
+NO_TOKENS = TokenRow(None, None, None)
+"""Of a crop."""
+
+
+def _index_row(kind: str, id_: str, place: Place | None, reason: str, tokens: TokenRow = NO_TOKENS) -> dict:
     shard, row = place if place else (None, None)
-    return {"kind": kind, "id": id_, "shard": shard, "row": row, "reason": reason}
+    return {"kind": kind, "id": id_, "shard": shard, "row": row, "reason": reason, **tokens._asdict()}
 
 
-def plan_contents(texts: set[str], crops: set[Crop], images: dict[int, dict]) -> Contents:
+def plan_contents(texts: set[str], crops: set[Crop], images: dict[int, dict], pipeline: str = EXACT) -> Contents:
     """Gives texts and crops their keys, in sorted order; crops of images without a file get a reason instead."""
     with_file = [crop for crop in sorted(crops) if images[crop[0]]["archive"] is not None]
     return Contents(
         key_of_text={text: text_id(text) for text in sorted(texts)},
-        key_of_crop={crop: crop_key(images[crop[0]], crop[1]) for crop in with_file},
+        key_of_crop={crop: crop_key(images[crop[0]], crop[1], pipeline) for crop in with_file},
         problems=dict.fromkeys(crops.difference(with_file), IMAGE_MISSING),
     )
 
@@ -128,10 +143,12 @@ def describe_problems(problems: Mapping[Crop, str], n_crops: int, image_places: 
 
 
 def count_index(rows: list[dict]) -> dict[str, Counter]:
-    """Returns the counts of an index, for each kind."""
-    counts = {kind: Counter({READ: 0, KEPT: 0}) for kind in (TEXT, CROP)}
+    """Returns the counts of an index, for each kind, and of the texts that are over the model's limit of tokens."""
+    counts = {unit: Counter({READ: 0, KEPT: 0}) for unit in (TEXT, TEXT_IN_FULL, CROP)}
     for row in rows:
         counts[row["kind"]].update((READ, row["reason"] or KEPT))
+        if row["kind"] == TEXT:
+            counts[TEXT_IN_FULL].update((READ, OVER_LIMIT if row["is_cut"] else KEPT))
     return counts
 
 
@@ -145,18 +162,3 @@ def write_index(index_path: str, rows: list[dict], origin: dict[str, str]) -> No
 def identity_path(index_path: str) -> str:
     """Returns the file that says which store and model an index points into."""
     return index_path.removesuffix(".parquet") + ".identity.json"
-
-
-def read_features(index_path: str) -> tuple[dict[tuple[str, str], int], np.ndarray, dict[str, str]]:
-    """Reads all features of an index.
-
-    Returns:
-        Row of each (kind, id); the (n, dim) float32 matrix; and the reasons of crops without a feature, by id.
-    """
-    with open(identity_path(index_path), encoding="utf-8") as file:
-        origin = json.load(file)
-    rows = read_table(index_path, FEATURE_INDEX).to_pylist()
-    found = [row for row in rows if row["shard"] is not None]
-    matrix = FeatureStore(origin["store"], origin["identity"]).read([(row["shard"], row["row"]) for row in found])
-    row_of = {(row["kind"], row["id"]): i for i, row in enumerate(found)}
-    return row_of, matrix, {row["id"]: row["reason"] for row in rows if row["shard"] is None}

@@ -2,35 +2,28 @@
 
 import json
 import logging
-import time
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-
-import numpy as np
+from collections.abc import Mapping
 
 from crepebench.accounting import write_accounting
+from crepebench.batch_sizes import BatchSizer
+from crepebench.crop_tensors import CropTensors
+from crepebench.encoding import CROPS_ON_GPU, TEXTS_ON_GPU, describe_texts, encode_crops, encode_texts
 from crepebench.feature_index import (
-    Box,
     Contents,
-    Crop,
     Place,
     collect_contents,
     count_index,
-    crop_key,
     describe_problems,
     plan_contents,
-    text_id,
     write_index,
 )
 from crepebench.feature_store import FeatureStore
-from crepebench.images import BadImageError, ImageReader, check_most_are_good, cut_crop
-from crepebench.models import load_model
+from crepebench.images import check_most_are_good
+from crepebench.models import Model, load_model
 from crepebench.schema import IMAGES, read_table
 
 logger = logging.getLogger(__name__)
 
-TEXTS_PER_SHARD = 20_000
-IMAGES_PER_SHARD = 1_000
 MOST_ROUNDS = 3
 """How often features that leave the store while the job runs (pruned, damaged) are encoded before the job gives up."""
 
@@ -45,6 +38,7 @@ def extract_features(
     model: str,
     family: str,
     cfg: str,
+    n_loaders: int = 1,
 ) -> None:
     """Encodes what the store does not hold yet and writes the index into it.
 
@@ -57,7 +51,9 @@ def extract_features(
         weights_paths: files of the model's weights; empty where its config entry names a tag.
         model: name of the model.
         family: family of the retrieval sets.
-        cfg: JSON of `batch_size`, `store` (folder of the feature store) and `model` (its config entry).
+        cfg: JSON of `batch_size` (a number or "auto"), `image_pipeline` (exact, fast), `precision_of_store` (float32,
+            float16), `store` (folder of the feature store) and `model` (its config entry).
+        n_loaders: number of threads that decode images ahead of the model.
 
     Raises:
         ValueError: no crop has a feature, or most images with a file cannot be used; says why.
@@ -65,14 +61,20 @@ def extract_features(
     """
     config = json.loads(cfg)
     encoder = load_model(config["model"], weights_paths)
-    store = FeatureStore(config["store"], encoder.identity)
+    store = FeatureStore(config["store"], encoder.identity, config["precision_of_store"])
+    job = EncodingJob(encoder, store, CropTensors(encoder, config["image_pipeline"]), config["batch_size"], n_loaders)
     images = {row["image_id"]: row for row in read_table(images_path, IMAGES).to_pylist()}
-    contents = plan_contents(*collect_contents(sets_paths), images)
-    origin = {"model": model, "identity": encoder.identity, "store": config["store"]}
+    contents = plan_contents(*collect_contents(sets_paths), images, job.tensors.pipeline)
+    origin = {
+        "model": model,
+        "identity": store.folder.name,
+        "store": config["store"],
+        "own_score": type(encoder).score is not Model.score,
+    }
     places = store.find(contents.keys)
     logger.info("%d of %d features are in the store", len(places), len(contents.keys))
     for _ in range(MOST_ROUNDS):
-        encode_missing(contents, places, images, encoder, store, config["batch_size"], image_places)
+        job.encode_missing(contents, places, images, image_places)
         with store.locked():  # what is found here cannot be pruned before the index that names it is written
             places = store.find(contents.keys)
             n_missing = sum(map(len, contents.missing(places)))
@@ -86,103 +88,48 @@ def extract_features(
     write_accounting(accounting_path, f"features/{model}/{family}", count_index(rows))
 
 
-def encode_missing(
-    contents: Contents,
-    places: Mapping[str, Place],
-    images: dict[int, dict],
-    encoder,
-    store: FeatureStore,
-    batch_size: int,
-    image_places: list[str],
-) -> None:
-    """Encodes what has no place in the store; notes and logs why crops cannot be encoded.
+class EncodingJob:
+    """A model, what its features are made with, and where they go.
 
-    Raises:
-        ValueError: no crop has a feature, or most images with a file cannot be used; says why.
+    Args:
+        encoder: the model.
+        store: where features go.
+        tensors: makes the tensors of crops.
+        batch_size: a number, or "auto".
+        n_loaders: number of threads that decode images ahead of the model.
     """
-    texts, crops = contents.missing(places)
-    problems = encode_crops(crops, images, encoder, store, batch_size)
-    contents.problems |= problems
-    report = describe_problems(contents.problems, contents.n_crops, image_places)
-    for line in report:
-        logger.warning("%s", line)
-    if report and len(contents.problems) == contents.n_crops:
-        raise ValueError("\n".join(["no crop has a feature, so all tables would be empty:", *report]))
-    with_file = {image_id for image_id, _ in contents.key_of_crop}
-    failed = {image_id for image_id, _ in contents.problems} & with_file
-    check_most_are_good(len(failed), len(with_file), report)
-    encode_texts(texts, encoder, store, batch_size)
-    n_crops = len(crops) - len(problems)
-    if texts or n_crops:
-        logger.info("%d texts and %d crops were encoded", len(texts), n_crops)
-    else:
-        logger.info("nothing was encoded: all features that can be made are in the store")
 
+    def __init__(
+        self, encoder: Model, store: FeatureStore, tensors: CropTensors, batch_size: int | str, n_loaders: int
+    ):
+        self.encoder, self.store, self.tensors, self._n_loaders = encoder, store, tensors, n_loaders
+        self._crop_sizer, self._text_sizer = (BatchSizer(batch_size, size) for size in (CROPS_ON_GPU, TEXTS_ON_GPU))
 
-def encode_texts(texts: list[str], encoder, store: FeatureStore, batch_size: int) -> None:
-    """Encodes texts and adds them to the store; sorted by length, so that batches hold little padding."""
-    ordered = sorted(texts, key=lambda text: (len(text), text))
-    start, n_done = time.monotonic(), 0
-    for chunk in _chunks(ordered, TEXTS_PER_SHARD):
-        vectors = np.concatenate([encoder.encode_texts(batch) for batch in _chunks(chunk, batch_size)])
-        store.add([text_id(text) for text in chunk], vectors)
-        n_done += len(chunk)
-        _log_progress("texts", n_done, len(ordered), start)
+    def encode_missing(
+        self, contents: Contents, places: Mapping[str, Place], images: dict[int, dict], image_places: list[str]
+    ) -> None:
+        """Encodes what has no place in the store; notes the tokens of all texts; notes and logs why crops fail.
 
-
-def encode_crops(
-    crops: list[Crop], images: dict[int, dict], encoder, store: FeatureStore, batch_size: int
-) -> dict[Crop, str]:
-    """Encodes crops and adds them to the store; every image is decoded once.
-
-    Returns:
-        Reason for each crop whose image cannot be used.
-    """
-    import torch
-
-    by_image: dict[int, list[Box]] = defaultdict(list)
-    for image_id, box in crops:
-        by_image[image_id].append(box)
-    problems: dict[Crop, str] = {}
-    start, n_done = time.monotonic(), 0
-    with ImageReader() as reader:
-        for chunk in _chunks(sorted(by_image), IMAGES_PER_SHARD):
-            keys, vectors, batch = [], [], []
-            for key, tensor in _preprocessed(chunk, by_image, images, encoder.preprocess, problems, reader):
-                keys.append(key)
-                batch.append(tensor)
-                if len(batch) == batch_size:
-                    vectors.append(encoder.encode_images(torch.stack(batch)))
-                    batch = []
-            if batch:
-                vectors.append(encoder.encode_images(torch.stack(batch)))
-            if keys:
-                store.add(keys, np.concatenate(vectors))
-            n_done += len(chunk)
-            _log_progress("images", n_done, len(by_image), start)
-    return problems
-
-
-def _preprocessed(
-    image_ids: list[int], by_image: dict, images: dict, preprocess, problems: dict, reader: ImageReader
-) -> Iterator[tuple]:
-    """Yields key and preprocessed tensor of each crop; notes the crops of images that cannot be used."""
-    for image_id in image_ids:
-        image, boxes = images[image_id], by_image[image_id]
-        try:
-            picture = reader.read(image).picture
-        except BadImageError as error:
-            logger.warning("image %d (%s in %s) is set aside: %s", image_id, image["path"], image["archive"], error)
-            problems.update({(image_id, box): error.reason for box in boxes})
-            continue
-        for box in boxes:
-            yield crop_key(image, box), preprocess(cut_crop(picture, box))
-
-
-def _log_progress(what: str, n_done: int, n_all: int, start: float) -> None:
-    rate = n_done / max(time.monotonic() - start, 1e-9)
-    logger.info("%d of %d %s done, %.0f a second", n_done, n_all, what, rate)
-
-
-def _chunks(items: list, size: int) -> Iterable[list]:
-    return (items[i : i + size] for i in range(0, len(items), size))
+        Raises:
+            ValueError: no crop has a feature, or most images with a file cannot be used; says why.
+        """
+        texts, crops = contents.missing(places)
+        problems = encode_crops(
+            crops, images, self.encoder, self.store, self._crop_sizer, self.tensors, self._n_loaders
+        )
+        contents.problems |= problems
+        report = describe_problems(contents.problems, contents.n_crops, image_places)
+        for line in report:
+            logger.warning("%s", line)
+        if report and len(contents.problems) == contents.n_crops:
+            raise ValueError("\n".join(["no crop has a feature, so all tables would be empty:", *report]))
+        with_file = {image_id for image_id, _ in contents.key_of_crop}
+        failed = {image_id for image_id, _ in contents.problems} & with_file
+        check_most_are_good(len(failed), len(with_file), report)
+        contents.token_rows |= encode_texts(texts, self.encoder, self.store, self._text_sizer)
+        contents.token_rows |= describe_texts(contents.key_of_text.keys() - contents.token_rows.keys(), self.encoder)
+        n_crops = len(crops) - len(problems)
+        if texts or n_crops:
+            logger.info("%d texts and %d crops were encoded", len(texts), n_crops)
+        else:
+            logger.info("nothing was encoded: all features that can be made are in the store")

@@ -9,6 +9,8 @@ COLOURS = ("#1b6ca8", "#d1732c", "#4c9f70", "#8c6bb1", "#c05a75", "#5b9aa0", "#b
 BLIND_COLOUR = "#b3123b"
 OFFSET = 0.08
 """Atoms between two models' points."""
+STEP = 20
+"""Points of recall to which the axis is rounded up."""
 
 
 def complexity_rows(rows: list[dict]) -> list[dict]:
@@ -46,6 +48,8 @@ def plot_productivity(table_path: str, plot_path: str) -> None:
     models = list(dict.fromkeys(row["model"] for row in rows))
     foil_types = list(dict.fromkeys(row["foil_type"] for row in rows))
     n_columns = min(len(models) + 2, 5)
+    columns = ("recall_at_1_high", "random_recall_at_1", "blind_recall_at_1")
+    top = min(100, STEP * (1 + max(float(row[column]) for row in rows for column in columns) // STEP))
     legend_height = 0.15 + 0.2 * -(-(len(models) + 2) // n_columns)
     plt = pyplot()
     figure, axes = plt.subplots(
@@ -67,7 +71,7 @@ def plot_productivity(table_path: str, plot_path: str) -> None:
         ax.set_title(foil_type, fontsize=10)
         ax.set_xticks(sorted({int(row["complexity"]) for row in rows if row["complexity"] != ALL}))
         ax.set_xlabel("atoms of the caption")
-        ax.set_ylim(0, 100)
+        ax.set_ylim(0, top)
         ax.spines[["top", "right"]].set_visible(False)
     axes[0][0].set_ylabel("R@1 (%)")
     handles, labels = axes[0][0].get_legend_handles_labels()

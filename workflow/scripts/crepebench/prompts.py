@@ -146,17 +146,6 @@ def prompt_suffix(atoms: Sequence[Mapping]) -> str:
     return f"{FACTS} {format_facts(atoms)}\n{CAPTION}"
 
 
-def build_prompt(examples: Mapping[int, Sequence[Example]], atoms: Sequence[Mapping]) -> str:
-    """Returns the whole prompt of a subgraph.
-
-    Raises:
-        KeyError: there are no examples of its complexity; names it.
-    """
-    if len(atoms) not in examples:
-        raise KeyError(f"no examples of complexity {len(atoms)}, only of {sorted(examples)}")
-    return prompt_prefix(examples[len(atoms)]) + prompt_suffix(atoms)
-
-
 def answer_of(text: str) -> str:
     """Returns the caption in what a model wrote: the first line, or what follows "caption:" there, without quotes."""
     lines = list(filter(None, map(str.strip, text.splitlines())))

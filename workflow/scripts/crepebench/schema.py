@@ -296,8 +296,11 @@ FEATURE_INDEX = pa.schema(
         ("shard", pa.string()),  # file of the feature store; null where there is no feature
         ("row", pa.int64()),
         ("reason", pa.string()),  # why there is no feature, "" where there is one
+        ("tokens_id", pa.string()),  # digest of the tokens that the model reads of a text; null for a crop
+        ("n_tokens", pa.int64()),  # tokens that the text needs, with the marks of its beginning and end
+        ("is_cut", pa.bool_()),  # whether these are more than the model reads
     ],
-    metadata=made_by("extract_features"),
+    metadata=made_by("extract_features", version=2),
 )
 SCORES = pa.schema(
     [

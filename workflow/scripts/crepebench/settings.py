@@ -146,6 +146,11 @@ def features_settings(config: Mapping, model: str) -> dict:
     return {**config["features"], "store": config["stores"]["features"], "model": encoding}
 
 
+def scores_settings(config: Mapping, model: str) -> dict:
+    """Returns what scoring with a model depends on, beside its features: a model may score pairs in its own way."""
+    return {"model": features_settings(config, model)["model"]}
+
+
 def weights_settings(config: Mapping, model: str) -> dict:
     """Returns what fetching a model's weights depends on."""
     definition = read_models(config)[model]
