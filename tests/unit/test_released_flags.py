@@ -39,6 +39,10 @@ def test_a_word_of_any_caption_is_a_word():
     assert flags_of(sets[0]) == [("non_word", "0", "tshirt")]
 
 
+def test_a_word_without_meaning_of_its_own_is_a_word():
+    assert flags_of(a_set(foils=("a jar and the cup without box",))) == []
+
+
 def test_a_truth_that_stands_twice_is_flagged_in_both_sets_of_its_type():
     sets = [a_set(set_id="a"), a_set(set_id="b", foils=("jar on cup",)), a_set(set_id="b", foil_type="swap")]
     assert flags_of(*sets) == [("repeated_truth", None, "")] * 2

@@ -1,12 +1,3 @@
-"""Retrieval sets in other formats; each is made only if it is named: snakemake results/export/crepe_csv."""
-
-
-def get_exported_subgraphs():
-    """Subgraphs of the productivity sets; released sets are of none."""
-    is_built = config["data"] == "built"
-    return ["results/subgraphs/subgraphs.parquet"] if is_built else []
-
-
 rule write_crepe_csv:
     """Write all sets in the format of CREPE's released files, for its authors' scripts; runs only if it is named."""
     input:

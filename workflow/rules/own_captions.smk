@@ -1,16 +1,3 @@
-"""A user's own test captions; made only if they are named: snakemake results/tables/own_captions.csv."""
-
-
-def get_own_table(wildcards):
-    """The table of own captions that the config names."""
-    table = config["own_captions"]["table"]
-    if not table:
-        raise WorkflowError(
-            "own_captions.table of the config names no table: see docs/own_captions.md"
-        )
-    return table
-
-
 rule build_own_sets:
     """Turn own captions into retrieval sets, with foils where they have none; runs only if it is named."""
     input:

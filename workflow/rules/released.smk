@@ -1,15 +1,3 @@
-"""Take retrieval sets and splits from the files that CREPE's authors released (data: crepe_release)."""
-
-from crepebench.released_files import find_released_paths
-
-
-def get_released_files():
-    """Released CSV files, and zips that may hold some, in the folder that the config names."""
-    folder = config["released"]["folder"]
-    paths = find_released_paths(folder) if Path(folder).is_dir() else []
-    return paths or [folder]
-
-
 ruleorder: build_released_sets > build_retrieval_sets
 ruleorder: build_released_splits > build_splits
 

@@ -15,8 +15,8 @@ COLUMNS = {
     "set_id": "id of the set: a hash of family, image, box and caption",
     "protocol": "form of captions and foils",
     "foil_type": "what the foils change",
-    "image_id": "image of Visual Genome",
-    "region_id": "region of Visual Genome (systematicity), else null",
+    "image_id": "image",
+    "region_id": "region of the annotations (systematicity), else null",
     "subgraph_id": "subgraph of the image's scene graph (productivity), else null",
     "x, y, width, height": "the crop, in pixels of the image as it is stored",
     "complexity": "number of atoms (objects, attributes, relations) of the caption; null where unknown",
@@ -29,8 +29,11 @@ LIMITS = (
     "Foils are made by rules on annotations that are not complete: a foil may be true of the image.",
     "Text alone may tell some truths from their foils; results should stand beside those of scorers that see no image.",
     "Whether a compound counts as seen rests on a parser of the training captions, which misses some.",
+    "Everything is in English.",
+)
+LIMITS_OF_PHOTOGRAPHS = (
     "Many images are also in COCO, and models may have seen them.",
-    "Everything is in English, about photographs, by annotators of Visual Genome.",
+    "What the photographs show is what annotators of Visual Genome wrote down.",
 )
 INTRODUCTION = (
     "Each row is a retrieval set: a crop of an image, one true caption, and foils that are nearly like it and false. A",
@@ -59,6 +62,11 @@ class Part(NamedTuple):
     by_cell: Mapping[str, int]
 
 
+def world_of(config: Mapping) -> str:
+    """Returns what the images are of."""
+    return "the embedded icons world" if config["source"] == ICONS else "Visual Genome"
+
+
 def licence_of(config: Mapping) -> str:
     """Returns the identifier of the licence of captions and foils."""
     if config["data"] == RELEASED:
@@ -71,7 +79,7 @@ def card_head(parts: Sequence[Part], config: Mapping) -> dict:
     n_sets = sum(part.n_sets for part in parts)
     size = next((name for bound, name in SIZE_BOUNDS if n_sets < bound), LARGEST)
     return {
-        "pretty_name": f"Compositional retrieval sets of Visual Genome, protocol {config['protocol']}",
+        "pretty_name": f"Compositional retrieval sets of {world_of(config)}, protocol {config['protocol']}",
         "license": licence_of(config),
         "language": ["en"],
         "task_categories": ["text-retrieval", "zero-shot-image-classification"],
@@ -118,7 +126,7 @@ def card_text(parts: Sequence[Part], config: Mapping) -> str:
             "    from datasets import load_dataset",
             f'    sets = load_dataset("path/of/this/folder", "{first}", split="test")',
             "",
-            "The images are not in here: crop `x, y, width, height` out of Visual Genome's image `image_id`.",
+            f"The images are not in here: cut `x, y, width, height` out of image `image_id` of {world_of(config)}.",
             "",
             "## Licence",
             *(f"- {line}" for line in licence_lines(config)),
@@ -141,7 +149,7 @@ def card_text(parts: Sequence[Part], config: Mapping) -> str:
             *(f"| {name} | {meaning} |" for name, meaning in COLUMNS.items()),
             "",
             "## Known limits",
-            *(f"- {limit}" for limit in LIMITS),
+            *(f"- {limit}" for limit in (LIMITS if config["source"] == ICONS else LIMITS + LIMITS_OF_PHOTOGRAPHS)),
             "",
         ]
     )

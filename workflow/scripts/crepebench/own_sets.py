@@ -40,6 +40,8 @@ logger = logging.getLogger(__name__)
 FAMILY, GIVEN = "own", "given"
 FOIL_TYPES = (GIVEN, ATOM, COMP, COMBINED)
 SOURCE = "user"
+MOST_LOGGED = 20
+"""Rows set aside that the log names; set_aside.csv has all."""
 SET_ASIDE_COLUMNS = ("row", "reason", "value")
 
 
@@ -158,6 +160,8 @@ def build_own_sets(
     rows = [result for result in results if isinstance(result, OwnRow)]
     aside = [result for result in results if isinstance(result, SetAside)]
     _write_set_aside(set_aside_path, aside)
+    for row in aside[:MOST_LOGGED]:
+        logger.warning("row %d of %s is set aside: %s %s", row.number, table_path, row.reason, row.value)
     if not rows:
         raise ValueError(f"{table_path}: none of its {len(results)} rows can be used: {Counter(r[1] for r in aside)}")
     counts: dict[str, Counter] = defaultdict(Counter, row=Counter([READ] * len(results) + [KEPT] * len(rows)))

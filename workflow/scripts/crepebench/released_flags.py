@@ -23,6 +23,11 @@ UNSOLVABLE = (TRUTH, TRUTH_BUT_FOR_CASE)
 ARTEFACTS = (*UNSOLVABLE, REPEATED_FOIL, NON_WORD)
 """Flags of sets that are left out of the scores without artefacts; a repeated truth is only stated."""
 WORD = re.compile("[a-z]+")
+FUNCTION_WORDS = frozenset(
+    "a an and another are at by for from has have in into is it its nor not of off on onto or that the their them there "
+    "these they this those to under upon was were which who with without".split()
+)
+"""Words that dictionaries of nouns, verbs and adjectives lack, and that captions may lack, too."""
 COLUMNS = ["set_id", "foil_type", "image_id", "x", "y", "width", "height", "caption", "foils"]
 
 
@@ -38,7 +43,7 @@ def find_non_words(sets: Sequence[dict], is_word) -> set[str]:
         sets: rows of table RETRIEVAL_SETS.
         is_word: says whether a dictionary knows a word, inflected or not.
     """
-    known, texts = set(), set()
+    known, texts = set(FUNCTION_WORDS), set()
     for row in sets:
         known |= words_of(row["caption"])
         texts.update(foil["text"] for foil in row["foils"])
