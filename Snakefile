@@ -36,6 +36,7 @@ include: "workflow/rules/audit.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/parser_quality.smk"
 include: "workflow/rules/thinning.smk"
+include: "workflow/rules/published.smk"
 include: "workflow/rules/plots.smk"
 include: "workflow/rules/run_record.smk"
 

@@ -131,7 +131,7 @@ def test_worked_example_of_the_manual_validates(tmp_path, title):
 def test_corpus_without_a_model_that_was_trained_on_it_is_refused():
     overlay = yaml.safe_load(read_worked_examples()["A corpus of your own"])
     del overlay["models"]
-    with pytest.raises(ValueError, match="it would enter no table"):
+    with pytest.raises(ValueError, match="no model would enter a table of systematicity"):
         check_names(merged_with_default(yaml.safe_dump(overlay)))
 
 

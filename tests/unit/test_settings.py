@@ -7,10 +7,13 @@ import yaml
 from crepebench.corpora import FORMATS
 from crepebench.settings import (
     check_names,
+    comparison_settings,
     corpus_record_settings,
     corpus_settings,
+    correlation_settings,
     draw_settings,
     features_settings,
+    models_of,
     read_definition,
     read_models,
     tables_settings,
@@ -299,12 +302,23 @@ def test_folder_of_weights_needs_open_clips_config(config, tmp_path):
     check(config)
 
 
-def test_model_that_would_enter_no_table_is_refused(config):
+def test_models_none_of_which_enters_a_table_of_systematicity_are_refused(config):
     name = with_weights(config, weights="tag", architecture="ViT-B-32", training_data=["laion2b"])
-    with pytest.raises(ValueError, match=rf"models\.definitions\.{name}: it would enter no table"):
+    config["models"]["use"] = [name]
+    with pytest.raises(ValueError, match="no model would enter a table of systematicity"):
         check(config)
     config["evaluation"]["cross_corpus"] = True
     check(config)
+
+
+def test_a_model_of_another_corpus_is_measured_on_productivity_alone(config):
+    name = with_weights(config, weights="tag", architecture="ViT-B-32", training_data=["laion2b"])
+    config["models"]["use"] = ["mini_clip_yfcc15m", name]
+    check(config)
+    assert models_of(config, "systematicity") == ["mini_clip_yfcc15m"]
+    assert models_of(config, "productivity") == ["mini_clip_yfcc15m", name]
+    config["evaluation"]["cross_corpus"] = True
+    assert models_of(config, "systematicity") == ["mini_clip_yfcc15m", name]
 
 
 def test_training_data_may_hold_names_that_are_only_labels(config):
@@ -390,3 +404,19 @@ def test_draw_has_a_number_for_each_complexity(config):
     config["productivity"]["max_queries"] = [9]
     with pytest.raises(ValueError, match=r"productivity\.max_queries has 1 numbers for 2 complexities"):
         check_names(config)
+
+
+def test_published_figures_depend_on_what_says_which_model_it_is(config):
+    model = config["models"]["use"][0]
+    before = correlation_settings(config), comparison_settings(config)
+    config["evaluation"]["n_resamples"] += 1
+    config["models"]["definitions"][model]["seen_images"] = ["vg"]
+    assert (correlation_settings(config), comparison_settings(config)) == before
+    config["models"]["definitions"][model]["parameters"] = 7
+    assert dict(correlation_settings(config)["models"])[model]["parameters"] == 7
+
+
+def test_comparison_says_what_part_of_the_images_is_used(config):
+    assert comparison_settings(config)["method"] == {"is_released": False, "is_image_sample": False}
+    config["visual_genome"]["sample"] = {"share": 0.5}
+    assert comparison_settings(config)["method"]["is_image_sample"]

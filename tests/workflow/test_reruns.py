@@ -49,6 +49,10 @@ STAGES = {
     "parser quality": ["tabulate_parser_quality"],
     "audit": ["audit_retrieval_sets", "tabulate_blind_baselines"],
     "tables": ["tabulate_systematicity", "tabulate_productivity", "tabulate_accounting", "write_table_formats"],
+    "published figures": [
+        *("tabulate_imagenet_correlation", "plot_imagenet_correlation", "tabulate_published_comparison"),
+        "tabulate_dataset_statistics",
+    ],
     "plots": [
         *("plot_systematicity", "plot_systematicity_gap", "plot_productivity", "plot_accounting", "plot_contact_sheet"),
     ],

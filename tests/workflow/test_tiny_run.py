@@ -17,6 +17,8 @@ TABLES = (
     "systematicity_by_kind.csv",
     "blind_baselines.csv",
     "parser_quality.csv",
+    "imagenet_correlation.csv",
+    "dataset_statistics.csv",
     "accounting.csv",
 )
 
@@ -29,7 +31,7 @@ def read_csv(path):
 def test_all_tables_and_pictures_are_made(tiny_run):
     for name in TABLES:
         assert read_csv(tiny_run / "results" / "tables" / name), name
-    for name in ("systematicity.png", "contact_sheet_systematicity.png"):
+    for name in ("systematicity.png", "imagenet_correlation.png", "contact_sheet_systematicity.png"):
         assert (tiny_run / "results" / "plots" / name).read_bytes().startswith(b"\x89PNG")
 
 

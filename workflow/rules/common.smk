@@ -25,6 +25,7 @@ settings.check_names(config)
 MODELS = settings.read_models(config)
 USED_MODELS = settings.used_models(config)
 FAMILIES = list(FOIL_TYPES)
+MODELS_OF = {family: settings.models_of(config, family) for family in FAMILIES}
 CONTROL = icons_settings.control_settings(config)
 TABLES = [
     "systematicity",
@@ -35,12 +36,16 @@ TABLES = [
     "productivity_by_kind",
     "blind_baselines",
     "parser_quality",
+    "imagenet_correlation",
+    "published_comparison",
+    "dataset_statistics",
     "accounting",
 ]
 PLOTS = [
     "results/plots/systematicity.png",
     "results/plots/systematicity_gap.png",
     "results/plots/productivity.png",
+    "results/plots/imagenet_correlation.png",
     "results/plots/accounting.png",
     "results/plots/contact_sheet_systematicity.png",
 ]
@@ -166,7 +171,7 @@ def get_accounting_files():
         f"results/{stage}/{model}/{family}"
         for family in FAMILIES
         for stage in ("features", "scores")
-        for model in USED_MODELS
+        for model in MODELS_OF[family]
     ]
     is_annotated = config["graphs"]["source"] == "visual_genome"
     annotated = ["results/graphs/annotated"] if is_annotated else []
@@ -174,6 +179,16 @@ def get_accounting_files():
     return [f"results/{stage}/accounting.csv" for stage in stages] + [
         f"{prefix}.accounting.csv" for prefix in prefixes
     ]
+
+
+def get_statistics_accounting():
+    """Counts of what sets are made of: regions, and captions of each complexity."""
+    parts = get_parts(config["foils"]["parts"])
+    sets = [
+        path.removesuffix(".parquet") for path in get_retrieval_sets("systematicity")
+    ]
+    captions = [f"results/captions/{part}" for part in parts]
+    return [f"{prefix}.accounting.csv" for prefix in [*captions, *sets]]
 
 
 def get_resources():

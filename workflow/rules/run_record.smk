@@ -5,7 +5,7 @@ rule write_run_record:
         pages=expand("results/report/{table}.html", table=TABLES),
         plots=PLOTS,
         identities=expand(
-            "results/features/{model}/systematicity.identity.json", model=USED_MODELS
+            "results/features/{model}/productivity.identity.json", model=USED_MODELS
         ),
         resources=get_resources(),
         files=get_file_index(),

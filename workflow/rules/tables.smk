@@ -4,7 +4,7 @@ rule tabulate_systematicity:
         sets=get_retrieval_sets("systematicity"),
         scores=expand(
             "results/scores/{model}/systematicity.parquet",
-            model=USED_MODELS,
+            model=MODELS_OF["systematicity"],
         ),
         splits=expand(
             "results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]
@@ -38,7 +38,7 @@ rule tabulate_productivity:
         sets=get_retrieval_sets("productivity"),
         scores=expand(
             "results/scores/{model}/productivity.parquet",
-            model=USED_MODELS,
+            model=MODELS_OF["productivity"],
         ),
         blind="results/audit/productivity.csv",
     output:

@@ -4,7 +4,7 @@ rule tabulate_thinned_gap:
         sets=get_retrieval_sets("systematicity"),
         scores=expand(
             "results/scores/{model}/systematicity.parquet",
-            model=USED_MODELS,
+            model=MODELS_OF["systematicity"],
         ),
         graphs="results/graphs/regions.parquet",
         vocabularies=expand(

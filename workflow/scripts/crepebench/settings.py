@@ -7,7 +7,7 @@ The functions named `*_settings` choose from the config what one kind of job dep
 from collections.abc import Mapping
 from pathlib import Path
 
-from crepebench.families import SYSTEMATICITY
+from crepebench.families import PRODUCTIVITY, SYSTEMATICITY
 from crepebench.models import CONFIG_FILE
 
 HUB = "hf-hub:"
@@ -64,6 +64,19 @@ def read_models(config: Mapping) -> dict[str, dict]:
 def used_models(config: Mapping) -> list[str]:
     """Returns the names under which the models of `models.use` are measured."""
     return [name for model in config["models"]["use"] for name in model_names(config, model)]
+
+
+def models_of(config: Mapping, family: str) -> list[str]:
+    """Returns the names of the models that a family measures.
+
+    Productivity measures all of `models.use`. Systematicity measures those that were trained on a corpus of
+    `corpora.use`, since its splits are of these; with `evaluation.cross_corpus` all.
+    """
+    names = used_models(config)
+    if family != SYSTEMATICITY or config["evaluation"]["cross_corpus"]:
+        return names
+    models, corpora = read_models(config), set(config["corpora"]["use"])
+    return [name for name in names if corpora & set(models[name]["training_data"])]
 
 
 NOT_OF_READING = ("source", "version", "download", "image_parts")
@@ -238,15 +251,15 @@ def tables_settings(config: Mapping) -> dict:
     return {
         "evaluation": {**config["evaluation"], "matched": config["splits"]["matched"]},
         "corpora": config["corpora"]["use"],
-        "models": [(name, models[name]) for name in used_models(config)],
+        "models": [(name, models[name]) for name in models_of(config, SYSTEMATICITY)],
     }
 
 
 def productivity_tables_settings(config: Mapping) -> dict:
     """Returns what the tables of the productivity family depend on."""
-    settings = tables_settings(config)
+    models = read_models(config)
     evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
-    return {"evaluation": evaluation, "models": settings["models"]}
+    return {"evaluation": evaluation, "models": [(name, models[name]) for name in models_of(config, PRODUCTIVITY)]}
 
 
 def audit_settings(config: Mapping, family: str) -> dict:
@@ -274,6 +287,26 @@ def thinning_settings(config: Mapping) -> dict:
     return {**tables_settings(config), "splits": config["splits"], "thinning": config["thinning"]}
 
 
+DESCRIBING = ("family", "architecture", "weights", "precision", "parameters", "training_pairs", "training_data")
+"""Keys of a model's definition that say which model it is, and what is known of it."""
+
+
+def correlation_settings(config: Mapping) -> dict:
+    """Returns what the correlations with published facts of models depend on."""
+    models = read_models(config)
+    chosen = [(name, models[name]) for name in used_models(config)]
+    return {"models": [(name, {key: row[key] for key in DESCRIBING if key in row}) for name, row in chosen]}
+
+
+def comparison_settings(config: Mapping) -> dict:
+    """Returns what the comparison with published figures depends on: the models, and what may differ in the sets."""
+    method = {
+        "is_released": config.get("data") == "crepe_release",
+        "is_image_sample": config["visual_genome"]["sample"] is not None,
+    }
+    return {**correlation_settings(config), "method": method}
+
+
 def check_names(config: Mapping) -> None:
     """Checks that every corpus and model that the config uses is defined, and that bounds are in order.
 
@@ -286,6 +319,12 @@ def check_names(config: Mapping) -> None:
     read_models(config)
     for name in config["models"]["use"]:
         _check_model(config, name)
+    if not models_of(config, SYSTEMATICITY):
+        raise ValueError(
+            "config: models.use: no model would enter a table of systematicity, since the training_data of none names "
+            f"one of corpora.use {sorted(config['corpora']['use'])}; name one that was trained on it, or set "
+            "evaluation.cross_corpus: true"
+        )
     waves = config["vocabularies"]["waves"]
     if waves != sorted(waves) or waves[-1] != 1:
         raise ValueError(f"config: vocabularies.waves {waves} does not ascend to 1")
@@ -317,7 +356,7 @@ def _check_captioner(captioner: Mapping) -> None:
 
 
 def _check_model(config: Mapping, name: str) -> None:
-    """Checks that a model can be loaded and enters a table."""
+    """Checks that a model can be loaded."""
     definition = read_definition(config, "models", name)
     where = f"config: models.definitions.{name}"
     family = definition["family"]
@@ -329,9 +368,3 @@ def _check_model(config: Mapping, name: str) -> None:
             raise ValueError(f"{where}: an architecture is missing, since weights is no folder with {CONFIG_FILE}")
         if weights.is_dir() and not (weights / CONFIG_FILE).is_file():
             raise ValueError(f"{where}: the folder {definition['weights']} holds no {CONFIG_FILE}")
-    used = set(config["corpora"]["use"])
-    if not used & set(definition["training_data"]) and not config["evaluation"]["cross_corpus"]:
-        raise ValueError(
-            f"{where}: it would enter no table, since training_data {definition['training_data']} names none of "
-            f"corpora.use {sorted(used)}; name one, or set evaluation.cross_corpus: true"
-        )
