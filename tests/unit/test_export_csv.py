@@ -2,9 +2,12 @@ import csv
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from crepebench.export_csv import write_crepe_csv
+from crepebench.feature_index import CROP, TEXT, crop_id, text_id
+from crepebench.feature_reader import Features
 from crepebench.released_files import (
     PRODUCTIVITY_COLUMNS,
     SYSTEMATICITY_COLUMNS,
@@ -12,7 +15,8 @@ from crepebench.released_files import (
     list_released_files,
     read_released_rows,
 )
-from crepebench.scores import truth_ranks
+from crepebench.schema import RETRIEVAL_SETS
+from crepebench.scores import score_sets
 
 from .export_rows import make_set, write_inputs
 
@@ -151,6 +155,16 @@ def authors_ranks(rows, column, features, crop_features):
     return ranks
 
 
+def features_of(texts, crops, sets):
+    """Returns features as scoring reads them from the store: unit rows in 32 bits."""
+    boxes = {i: tuple(row[name] for name in ("x", "y", "width", "height")) for i, row in sets.items()}
+    rows = {TEXT: {text_id(text): i for i, text in enumerate(texts)}}
+    rows[CROP] = {crop_id(int(i), boxes[i]): len(texts) + k for k, i in enumerate(crops)}
+    matrix = np.stack([*texts.values(), *crops.values()])
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    return Features(rows, matrix, np.arange(len(matrix)), np.zeros(len(matrix), bool), {})
+
+
 @pytest.mark.parametrize(
     ("family", "foil_type", "column"),
     [("productivity", "negate", "hard_negs"), ("systematicity", "combined", "valid_hard_negs_combined")],
@@ -168,9 +182,7 @@ def test_the_authors_arithmetic_on_our_files_gives_our_ranks_but_for_ties(export
     rows = [row for path in sorted(folder.glob(name)) for row in read_csv(path) if json.loads(row[column])]
     found = dict(zip((row["image_id"] for row in rows), authors_ranks(rows, column, features, crops), strict=True))
     assert found.keys() == sets.keys()
-    for i, row in sets.items():
-        candidates = np.stack([features[text] for text in (row["caption"], *(foil["text"] for foil in row["foils"]))])
-        unit = candidates / np.linalg.norm(candidates, axis=1, keepdims=True)
-        scores = (unit.astype(np.float64) * crops[i].astype(np.float64)).sum(axis=1)
-        (rank,) = truth_ranks(scores[None])
-        assert rank - 1 == found[i] + (0.5 if i == tied else 0), i
+    ours = score_sets(pa.Table.from_pylist(list(sets.values()), RETRIEVAL_SETS), features_of(features, crops, sets))
+    for (i, row), scored in zip(sets.items(), ours, strict=True):
+        assert scored["set_id"] == row["set_id"]
+        assert scored["rank"] - 1 == found[i] + (0.5 if i == tied else 0), i

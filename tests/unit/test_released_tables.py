@@ -38,6 +38,7 @@ def table(tmp_path):
             for row, flag in flags
         ]
         write_table(str(tmp_path / "flags"), RELEASED_FLAGS, rows)
+        models = {family: [("m", DEFINITION)] for family in paths}
         evaluation = {"n_resamples": 100, "seed": 1, "cross_corpus": False}
         tabulate_released(
             {family: found[0] for family, found in paths.items()},
@@ -45,7 +46,7 @@ def table(tmp_path):
             [str(tmp_path / "splits")],
             str(tmp_path / "flags"),
             str(tmp_path / "table.csv"),
-            json.dumps({"evaluation": evaluation, "corpora": ["cc12m"], "models": [("m", DEFINITION)]}),
+            json.dumps({"evaluation": evaluation, "corpora": ["cc12m"], "models": models}),
         )
         with open(tmp_path / "table.csv", newline="") as file:
             rows = list(csv.DictReader(file))

@@ -80,10 +80,12 @@ rule tabulate_released:
         systematicity=get_retrieval_sets("systematicity"),
         productivity=get_retrieval_sets("productivity"),
         systematicity_scores=expand(
-            "results/scores/{model}/systematicity.parquet", model=USED_MODELS
+            "results/scores/{model}/systematicity.parquet",
+            model=MODELS_OF["systematicity"],
         ),
         productivity_scores=expand(
-            "results/scores/{model}/productivity.parquet", model=USED_MODELS
+            "results/scores/{model}/productivity.parquet",
+            model=MODELS_OF["productivity"],
         ),
         splits=expand(
             "results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]
@@ -100,7 +102,7 @@ rule tabulate_released:
     resources:
         mem_mb=8000,
     params:
-        cfg=to_json(settings.tables_settings(config)),
+        cfg=to_json(settings.released_tables_settings(config)),
         code=code_digest("tabulate_released.py"),
     message:
         "Writing the scores of the released sets"

@@ -24,8 +24,8 @@ ARTEFACTS = (*UNSOLVABLE, REPEATED_FOIL, NON_WORD)
 """Flags of sets that are left out of the scores without artefacts; a repeated truth is only stated."""
 WORD = re.compile("[a-z]+")
 FUNCTION_WORDS = frozenset(
-    "a an and another are at by for from has have in into is it its nor not of off on onto or that the their them there "
-    "these they this those to under upon was were which who with without".split()
+    "a an and another are at by for from has have in into is it its nor not of off on onto or that the their them "
+    "there these they this those to under upon was were which who with without".split()
 )
 """Words that dictionaries of nouns, verbs and adjectives lack, and that captions may lack, too."""
 COLUMNS = ["set_id", "foil_type", "image_id", "x", "y", "width", "height", "caption", "foils"]

@@ -10,6 +10,7 @@ from crepebench.families import FOIL_TYPES, PRODUCTIVITY, SYSTEMATICITY
 from crepebench.measures import bootstrap_means, cell_seed, interval, write_csv
 from crepebench.released_flags import ARTEFACTS, FLAGS
 from crepebench.schema import RELEASED_FLAGS, RETRIEVAL_SETS, SCORES, read_table
+from crepebench.scores import EQUAL_AFTER_TRUNCATION, EQUAL_TOKENS
 from crepebench.splits import ALL_SPLITS, read_splits
 
 KEY_COLUMNS = ("family", "training_corpus", "split", "model", "foil_type", "complexity")
@@ -20,7 +21,7 @@ COLUMNS = (
     *(f"{name}_without_artefacts" for name in RECALL_COLUMNS),
     *("random_recall_at_1", *COUNT_COLUMNS),
 )
-EQUAL_REASONS = ("equal_after_truncation", "equal_tokens")
+EQUAL_REASONS = (EQUAL_AFTER_TRUNCATION, EQUAL_TOKENS)
 """Why a set is not scored that counts as no hit: the model reads its truth and a foil as one."""
 ALL = "all"
 """Complexity of the rows that pool."""
@@ -134,22 +135,24 @@ def tabulate_released(
 
     Args:
         sets_paths: tables RETRIEVAL_SETS by family.
-        scores_paths: table SCORES of each model, in the order of `models`, by family.
+        scores_paths: table SCORES of each model, in the order of its family's `models`, by family.
         splits_paths: table SPLITS of each corpus, in the order of `corpora`.
         flags_path: table RELEASED_FLAGS.
         table_path: CSV to write.
-        cfg: as for `crepebench.systematicity_tables.tabulate_systematicity`.
+        cfg: JSON of `evaluation` (n_resamples, seed, cross_corpus), `corpora` (names) and by family `models` (pairs of
+            name and definition).
     """
     config, corpora, models = (json.loads(cfg)[block] for block in ("evaluation", "corpora", "models"))
     flags, rows = read_flags(flags_path), []
     measured = config["n_resamples"], config["seed"]
     splits = {corpus: read_splits(path) for corpus, path in zip(corpora, splits_paths, strict=True)}
-    for i, (model, definition) in enumerate(models):
-        hits = {family: read_hits(sets_paths[family], scores_paths[family][i], flags) for family in sets_paths}
+    for (model, definition), path in zip(models[SYSTEMATICITY], scores_paths[SYSTEMATICITY], strict=True):
+        hits = read_hits(sets_paths[SYSTEMATICITY], path, flags)
         for corpus, split_of in splits.items():
             if corpus in definition["training_data"] or config["cross_corpus"]:
-                for foil_type, split, found in systematicity_cells(hits[SYSTEMATICITY], split_of):
+                for foil_type, split, found in systematicity_cells(hits, split_of):
                     rows.append(cell_row((SYSTEMATICITY, corpus, split, model, foil_type, ""), found, *measured))
-        for foil_type, complexity, found in productivity_cells(hits[PRODUCTIVITY]):
+    for (model, _), path in zip(models[PRODUCTIVITY], scores_paths[PRODUCTIVITY], strict=True):
+        for foil_type, complexity, found in productivity_cells(read_hits(sets_paths[PRODUCTIVITY], path, flags)):
             rows.append(cell_row((PRODUCTIVITY, "", "", model, foil_type, complexity), found, *measured))
     write_csv(table_path, COLUMNS, rows)
