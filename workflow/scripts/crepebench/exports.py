@@ -7,8 +7,8 @@ import polars as pl
 from crepebench.schema import RETRIEVAL_SETS, read_table
 from crepebench.splits import read_splits
 
-BUILT, RELEASED = "built", "crepe_release"
-"""Values of `data`: sets that are built here, and those of CREPE's authors."""
+RELEASED = "crepe_release"
+"""Value of `data.source`: sets of CREPE's authors."""
 
 
 def read_sets(paths: Sequence[str], foil_types: Sequence[str]) -> pl.DataFrame:

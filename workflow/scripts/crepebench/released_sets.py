@@ -25,6 +25,7 @@ from crepebench.released_files import (
 from crepebench.released_kinds import change_of_words, released_kind
 from crepebench.schema import IMAGES, RETRIEVAL_SETS, SPLITS, read_table, write_table
 from crepebench.set_ids import foil_id, set_id
+from crepebench.splits import BOTH_SPLITS, NOT_RELEASED
 
 logger = logging.getLogger(__name__)
 
@@ -41,8 +42,6 @@ IMAGE_UNKNOWN, BOX_OUTSIDE, WRONG_NUMBER, TYPES_MISSING = (
     "foil_types_missing",
 )
 """Reasons why a row gives no set."""
-NOT_RELEASED, BOTH_SPLITS = "not_released", "both_splits"
-"""Not splits: regions that the files of a corpus do not hold, or hold in both splits."""
 VERSION_STEP = 1_000_000_000
 """What the region_id of another version of a region's set is higher by; Visual Genome's own have seven digits."""
 TEMPLATE_ATOMS = 4
