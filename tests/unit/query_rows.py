@@ -16,4 +16,5 @@ def query(image_id, rank, n_foils=4, kind="attribute", wins=None, region_id=None
 
 def random_queries(n, n_images, seed, n_foils=4):
     rng = np.random.default_rng(seed)
-    return [query(int(rng.integers(n_images)), float(rng.integers(1, n_foils + 2)), n_foils) for _ in range(n)]
+    rows = [query(int(rng.integers(n_images)), float(rng.integers(1, n_foils + 2)), n_foils) for _ in range(n)]
+    return [{**row, "wins": [float(i >= row["rank"] - 1) for i in range(n_foils)]} for row in rows]

@@ -1,14 +1,18 @@
+import statistics
+
 import numpy as np
 import pytest
 
 from crepebench.measures import (
     CHUNK,
+    MEASURES,
     bootstrap_means,
     by_kind_rows,
     cell_seed,
     interval,
     marks_of,
     measures_row,
+    query_hits,
     recall_at,
     write_csv,
 )
@@ -66,14 +70,18 @@ def test_measures_equal_naive_ones(n, n_images, n_foils):
     rows = random_queries(n, n_images, seed=n, n_foils=n_foils)
     found = measures_row(rows, 150, [3])
     ranks = [row["rank"] for row in rows]
-    hits = [100 * sum(rank <= k for rank in ranks) / n for k in (1, 3, 5)]
+    hits = [100 * sum(rank <= k for rank in ranks) / n for k in (1, 3, 5, 10)]
     assert (found["n_queries"], found["n_candidates"]) == (n, n_foils + 1)
     assert found["n_images"] == len({row["image_id"] for row in rows})
-    assert [found[f"recall_at_{k}"] for k in (1, 3, 5)] == pytest.approx(hits)
+    assert [found[f"recall_at_{k}"] for k in (1, 3, 5, 10)] == pytest.approx(hits)
     assert found["average_recall"] == pytest.approx((hits[0] + hits[1]) / 2)
     assert found["mean_rank"] == pytest.approx(sum(ranks) / n)
+    assert found["median_rank"] == statistics.median(ranks)
+    pairs = [win for row in rows for win in row["wins"]]
+    assert found["pairwise_accuracy"] == pytest.approx(100 * sum(pairs) / len(pairs))
     assert found["random_recall_at_1"] == pytest.approx(100 / (n_foils + 1))
-    assert found["recall_at_1_low"] <= found["recall_at_1"] <= found["recall_at_1_high"]
+    for measure in ("recall_at_1", "pairwise_accuracy"):
+        assert found[f"{measure}_low"] <= found[measure] <= found[f"{measure}_high"]
 
 
 @pytest.mark.parametrize(("n_foils", "random"), [(4, "20.00"), (6, "14.29"), (10, "9.09")])
@@ -84,6 +92,32 @@ def test_random_lines_are_those_of_the_paper(n_foils, random):
 def test_sets_of_different_sizes_in_one_cell_are_refused():
     with pytest.raises(ValueError, match=r"sets of different sizes in one cell: \[5, 7\]"):
         measures_row([query(1, 1.0, 4), query(2, 1.0, 6)], 100, [1])
+
+
+@pytest.mark.parametrize(
+    ("ranks", "median"), [([1.0, 1.5, 7.0], 1.5), ([1.0, 1.5, 2.0, 9.0], 1.75), ([1.5, 1.5], 1.5), ([3.0], 3.0)]
+)
+def test_median_rank_keeps_the_halves_of_ties(ranks, median):
+    rows = [query(i, rank) for i, rank in enumerate(ranks)]
+    assert measures_row(rows, 100, [1])["median_rank"] == median
+
+
+def test_interval_of_the_pairwise_accuracy_comes_from_images():
+    rows = [query(1, 1.0, wins=[1.0] * 4)] * 30 + [query(2, 5.0, wins=[0.0] * 4)] * 30
+    found = measures_row(rows, 200, [1])
+    assert (found["pairwise_accuracy_low"], found["pairwise_accuracy_high"]) == (0.0, 100.0)
+
+
+def test_pairwise_accuracy_does_not_move_the_interval_of_recall():
+    rows = random_queries(40, 12, seed=3)
+    alone = interval(100 * bootstrap_means([query_hits(rows)], 150, [3])[0])
+    found = measures_row(rows, 150, [3])
+    assert (found["recall_at_1_low"], found["recall_at_1_high"]) == alone
+
+
+def test_measures_have_the_columns_of_the_tables():
+    found = measures_row(random_queries(9, 4, seed=1), 100, [1])
+    assert set(found) | {"blind_recall_at_1", "marks"} == set(MEASURES)
 
 
 def test_pairwise_accuracy_equals_a_naive_one():
@@ -125,6 +159,11 @@ def test_pairwise_accuracy_equals_a_naive_one():
 def test_marks_say_what_to_beware_of(low, before, seen_images, after, marks):
     measures = {"recall_at_1_low": low, "random_recall_at_1": 20.0, "blind_recall_at_1": 25.0}
     assert marks_of(measures, {"seen_images": seen_images}, before, after) == marks
+
+
+def test_table_without_a_blind_line_has_no_mark_for_it():
+    measures = {"recall_at_1_low": 0.0, "random_recall_at_1": 20.0}
+    assert marks_of(measures, {"seen_images": []}) == "not_above_random"
 
 
 def test_seed_of_a_cell_depends_on_its_names_and_their_borders():

@@ -332,7 +332,10 @@ def digests(scripts):
         (
             "schema.py",
             ('("split", pa.string()),', '("split", pa.string()), ("count", pa.int64()),'),
-            {"build_splits", "audit_retrieval_sets", "tabulate_icons_control", "tabulate_systematicity"},
+            {
+                *("build_splits", "audit_retrieval_sets", "tabulate_icons_control", "tabulate_systematicity"),
+                *("tabulate_model_comparison", "tabulate_raw_retrieval"),
+            },
         ),
         (
             "schema.py",
@@ -341,6 +344,7 @@ def digests(scripts):
                 *("build_retrieval_sets", "extract_features", "score_retrieval_sets", "plot_contact_sheet"),
                 *("tabulate_icons_control", "tabulate_systematicity", "tabulate_thinned_gap"),
                 *("audit_retrieval_sets", "tabulate_productivity"),
+                *("tabulate_model_comparison", "tabulate_raw_retrieval"),
             },
         ),
         (
@@ -354,7 +358,7 @@ def digests(scripts):
                 *("build_foils", "filter_foils", "parse_candidates", "score_foils"),
                 *("extract_features", "filter_graphs", "filter_regions", "parse_corpus", "parse_regions"),
                 *("score_retrieval_sets", "score_entailment", "sample_subgraphs", "filter_subgraphs"),
-                *("build_captions", "build_productivity_foils"),
+                *("build_captions", "build_productivity_foils", "tabulate_model_comparison"),
             },
         ),
         ("foils.py", ("class FoilBuilder:\n", "class FoilBuilder:\n    note = 1\n"), {"build_foils"}),
@@ -372,7 +376,7 @@ def digests(scripts):
             {
                 *("build_foils", "filter_foils", "build_retrieval_sets", "audit_retrieval_sets"),
                 *("tabulate_icons_control", "tabulate_productivity", "tabulate_systematicity", "tabulate_thinned_gap"),
-                *("plot_contact_sheet", "build_productivity_foils"),
+                *("plot_contact_sheet", "build_productivity_foils", "tabulate_model_comparison"),
             },
         ),
         ("region_parsing.py", ("def filter_graphs(", "def filter_graphs(*, "), {"filter_graphs"}),

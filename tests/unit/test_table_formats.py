@@ -8,12 +8,14 @@ from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
 from crepebench.audit import COLUMNS as AUDIT_COLUMNS
 from crepebench.correlations import COLUMNS as CORRELATION_COLUMNS
 from crepebench.dataset_statistics import COLUMNS as STATISTICS_COLUMNS
+from crepebench.model_comparison import COLUMNS as COMPARISON_COLUMNS
 from crepebench.own_tables import COLUMNS as OWN_COLUMNS
 from crepebench.pages import html_table, numeric_columns
 from crepebench.parser_quality import COLUMNS as QUALITY_COLUMNS
 from crepebench.productivity_tables import BY_KIND_COLUMNS as PRODUCTIVITY_BY_KIND_COLUMNS
 from crepebench.productivity_tables import PRODUCTIVITY_COLUMNS
-from crepebench.published import COLUMNS as COMPARISON_COLUMNS
+from crepebench.published import COLUMNS as PUBLISHED_COLUMNS
+from crepebench.raw_retrieval_tables import COLUMNS as RAW_COLUMNS
 from crepebench.released_tables import COLUMNS as RELEASED_COLUMNS
 from crepebench.systematicity_tables import BY_KIND_COLUMNS, GAP_COLUMNS, GAP_SEEDS_COLUMNS, SYSTEMATICITY_COLUMNS
 from crepebench.table_formats import (
@@ -23,6 +25,7 @@ from crepebench.table_formats import (
     latex_table,
     markdown_table,
     read_explanations,
+    section_of,
     write_table_formats,
 )
 from crepebench.thinning import COLUMNS as THINNED_COLUMNS
@@ -36,12 +39,14 @@ TABLES = {
     "systematicity_gap_by_recall": THINNED_COLUMNS,
     "productivity": PRODUCTIVITY_COLUMNS,
     "productivity_by_kind": PRODUCTIVITY_BY_KIND_COLUMNS,
+    "raw_retrieval": RAW_COLUMNS,
+    "comparison": COMPARISON_COLUMNS,
     "blind_baselines": AUDIT_COLUMNS,
     "parser_quality": QUALITY_COLUMNS,
     "released_scores": RELEASED_COLUMNS,
     "own_captions": OWN_COLUMNS,
     "imagenet_correlation": CORRELATION_COLUMNS,
-    "published_comparison": COMPARISON_COLUMNS,
+    "published_comparison": PUBLISHED_COLUMNS,
     "dataset_statistics": STATISTICS_COLUMNS,
     "icons_control": CONTROL_COLUMNS,
     "accounting": ACCOUNTING_COLUMNS,
@@ -299,6 +304,13 @@ def test_as_above_is_what_an_earlier_table_says(manual):
 def test_column_that_its_table_leaves_out_is_what_an_earlier_table_says(manual):
     explained = explain_columns(read_explanations(manual), "gap", ("recall",))
     assert explained == {"recall": ("share of queries with *rank 1*", "%")}
+
+
+def test_table_named_by_models_has_the_section_of_its_kind():
+    explanations = {"comparison": Explanation("two models", {"n": ("sets", "")}), "gap": Explanation("", {})}
+    assert section_of("comparison_mini_clip_2_other") == "comparison"
+    assert explain_columns(explanations, section_of("comparison_a_b"), ("n",)) == {"n": ("sets", "")}
+    assert section_of("gap_a_b") == "gap_a_b"
 
 
 def test_own_explanation_of_a_table_comes_first():

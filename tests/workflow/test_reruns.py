@@ -48,7 +48,10 @@ STAGES = {
     "scores": ["score_retrieval_sets"],
     "parser quality": ["tabulate_parser_quality"],
     "audit": ["audit_retrieval_sets", "tabulate_blind_baselines"],
-    "tables": ["tabulate_systematicity", "tabulate_productivity", "tabulate_accounting", "write_table_formats"],
+    "tables": [
+        *("tabulate_systematicity", "tabulate_productivity", "tabulate_raw_retrieval", "tabulate_accounting"),
+        "write_table_formats",
+    ],
     "published figures": [
         *("tabulate_imagenet_correlation", "plot_imagenet_correlation", "tabulate_published_comparison"),
         "tabulate_dataset_statistics",
@@ -103,6 +106,7 @@ CHANGES = {
     "stores.features": "elsewhere",
     "audit.folds": 3,
     "evaluation.n_resamples": 200,
+    "evaluation.raw_pool.systematicity": 9,
     "evaluation.cross_corpus": True,
     "plots.seed": 2,
 }
@@ -141,7 +145,7 @@ EDITS = {  # file, old text, new text, rules that run again for it, rules that n
         LIBRARY / "scores.py",
         "/ 2.0",
         "/ 3.0",
-        {"score_retrieval_sets", "audit_retrieval_sets"},
+        {"score_retrieval_sets", "audit_retrieval_sets", "tabulate_raw_retrieval"},
         {*UPSTREAM_OF_SETS, "build_retrieval_sets", "extract_features"},
     ),
     "a script": (

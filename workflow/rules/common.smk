@@ -36,6 +36,7 @@ TABLES = [
     "systematicity_by_kind",
     "productivity",
     "productivity_by_kind",
+    "raw_retrieval",
     "blind_baselines",
     "released_scores" if IS_RELEASED else "parser_quality",
     "imagenet_correlation",
@@ -68,7 +69,7 @@ wildcard_constraints:
     part="[0-9]{5}",
     n_parts="[0-9]{5}",
     seed="[0-9]+",
-    table="[a-z_]+",
+    table="[a-z0-9_]+",
 
 
 def code_digest(script):

@@ -322,6 +322,21 @@ RELEASED_FLAGS = pa.schema(
         ("detail", pa.string()),  # words that are none; else ""
     ],
     metadata=made_by("build_released_flags"),
+MODEL_COMPARISON = pa.schema(
+    [
+        ("family", pa.string()),
+        ("protocol", pa.string()),
+        ("set_id", pa.string()),
+        ("foil_type", pa.string()),
+        ("image_id", pa.int64()),
+        ("complexity", pa.int64()),
+        ("change", pa.string()),  # gained: the other model puts the truth first and the one does not; lost: the reverse
+        ("one_rank", pa.float64()),
+        ("one_margin", pa.float64()),
+        ("other_rank", pa.float64()),
+        ("other_margin", pa.float64()),
+    ],
+    metadata=made_by("tabulate_model_comparison"),
 )
 
 

@@ -248,8 +248,9 @@ def plausibility_settings(config: Mapping) -> dict:
 def tables_settings(config: Mapping) -> dict:
     """Returns what the tables depend on."""
     models = read_models(config)
+    evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed", "cross_corpus")}
     return {
-        "evaluation": {**config["evaluation"], "matched": config["splits"]["matched"]},
+        "evaluation": {**evaluation, "matched": config["splits"]["matched"]},
         "corpora": config["corpora"]["use"],
         "models": [(name, models[name]) for name in models_of(config, SYSTEMATICITY)],
     }
@@ -260,6 +261,25 @@ def productivity_tables_settings(config: Mapping) -> dict:
     models = read_models(config)
     evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
     return {"evaluation": evaluation, "models": [(name, models[name]) for name in models_of(config, PRODUCTIVITY)]}
+
+
+def raw_retrieval_settings(config: Mapping) -> dict:
+    """Returns what raw_retrieval.csv depends on."""
+    settings = tables_settings(config)
+    return {
+        "evaluation": {**settings["evaluation"], "raw_pool": config["evaluation"]["raw_pool"]},
+        "corpora": settings["corpora"],
+        "models": {
+            SYSTEMATICITY: settings["models"],
+            PRODUCTIVITY: productivity_tables_settings(config)["models"],
+        },
+    }
+
+
+def model_comparison_settings(config: Mapping) -> dict:
+    """Returns what the comparison of two models depends on, beside their scores."""
+    evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
+    return {"evaluation": evaluation, "corpora": config["corpora"]["use"]}
 
 
 def audit_settings(config: Mapping, family: str) -> dict:

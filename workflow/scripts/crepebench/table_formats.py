@@ -15,6 +15,8 @@ from crepebench.pages import NUMBER, html_table, numeric_columns, page
 
 SECTION = re.compile(r"^## (?P<table>\w+)\.csv: (?P<title>.+)$", re.MULTILINE)
 AS_ABOVE = "as above"
+NAMED_BY_MODELS = ("comparison",)
+"""Tables whose file names go on with names of models; one section explains all of a kind."""
 LATEX_SPECIAL = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     **{"~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\\": "\\textbackslash{}"},
@@ -52,6 +54,11 @@ def read_explanations(manual_path: str) -> dict[str, Explanation]:
             explanation.columns |= {column.strip(): (meaning, unit) for column in columns.split(",")}
         found[head["table"]] = explanation
     return found
+
+
+def section_of(table: str) -> str:
+    """Returns the name of the section that explains a table."""
+    return next((kind for kind in NAMED_BY_MODELS if table.startswith(f"{kind}_")), table)
 
 
 def explain_columns(explanations: dict[str, Explanation], table: str, columns: Sequence[str]) -> dict:
@@ -137,8 +144,9 @@ def write_table_formats(
         reader = csv.DictReader(file)
         columns, rows = list(reader.fieldnames or ()), list(reader)
     explanations = read_explanations(manual_path)
-    explained = explain_columns(explanations, table, columns)
-    title = f"{table}.csv: {explanations[table].title}"
+    section = section_of(table)
+    explained = explain_columns(explanations, section, columns)
+    title = f"{table}.csv: {explanations[section].title}"
     for path, text in (
         (markdown_path, markdown_table(columns, rows)),
         (latex_path, latex_table(columns, rows)),
