@@ -148,7 +148,7 @@ street.png,a red jar,
             "foil_type": row["foil_type"],
             "rank": 1.0 + i % 2,
             "margin": 0.0,
-            "wins": [],
+            "wins": [1.0] * len(row["foils"]),
             "reason": "",
         }
         for i, row in enumerate(rows)

@@ -313,15 +313,6 @@ SCORES = pa.schema(
     ],
     metadata=made_by("score_retrieval_sets"),
 )
-RELEASED_FLAGS = pa.schema(
-    [
-        ("set_id", pa.string()),
-        ("foil_type", pa.string()),
-        ("foil_id", pa.string()),  # null where the flag is of the set
-        ("flag", pa.string()),  # crepebench.released_flags.FLAGS
-        ("detail", pa.string()),  # words that are none; else ""
-    ],
-    metadata=made_by("build_released_flags"),
 MODEL_COMPARISON = pa.schema(
     [
         ("family", pa.string()),
@@ -337,6 +328,16 @@ MODEL_COMPARISON = pa.schema(
         ("other_margin", pa.float64()),
     ],
     metadata=made_by("tabulate_model_comparison"),
+)
+RELEASED_FLAGS = pa.schema(
+    [
+        ("set_id", pa.string()),
+        ("foil_type", pa.string()),
+        ("foil_id", pa.string()),  # null where the flag is of the set
+        ("flag", pa.string()),  # crepebench.released_flags.FLAGS
+        ("detail", pa.string()),  # words that are none; else ""
+    ],
+    metadata=made_by("build_released_flags"),
 )
 
 
