@@ -4,7 +4,8 @@ import pytest
 
 from crepebench.released_files import find_released_paths, list_released_files, read_released_rows
 from crepebench.released_kinds import change_of_words, released_kind
-from crepebench.released_sets import VERSION_STEP, build_released_sets, build_released_splits
+from crepebench.released_sets import build_released_sets
+from crepebench.released_splits import VERSION_STEP, build_released_splits
 from crepebench.schema import IMAGES, RETRIEVAL_SETS, SPLITS, read_table, write_table
 
 from .released_rows import COMP_FOILS, image_row, productivity_row, systematicity_row, write_released

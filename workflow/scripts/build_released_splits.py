@@ -1,7 +1,7 @@
-"""Take the splits of the regions from the released files: crepebench.released_sets.build_released_splits."""
+"""Take the splits of the regions from the released files: crepebench.released_splits.build_released_splits."""
 
 from crepebench.job import start_log
-from crepebench.released_sets import build_released_splits
+from crepebench.released_splits import build_released_splits
 
 if __name__ == "__main__":
     start_log(snakemake)
