@@ -29,6 +29,7 @@ include: "workflow/rules/captions.smk"
 include: "workflow/rules/productivity_foils.smk"
 include: "workflow/rules/entailment.smk"
 include: "workflow/rules/retrieval_sets.smk"
+include: "workflow/rules/own_captions.smk"
 include: "workflow/rules/weights.smk"
 include: "workflow/rules/features.smk"
 include: "workflow/rules/scores.smk"
@@ -40,7 +41,13 @@ include: "workflow/rules/parser_quality.smk"
 include: "workflow/rules/thinning.smk"
 include: "workflow/rules/published.smk"
 include: "workflow/rules/plots.smk"
+include: "workflow/rules/exports.smk"
 include: "workflow/rules/run_record.smk"
+
+
+if IS_RELEASED:
+
+    include: "workflow/rules/released.smk"
 
 
 rule all:

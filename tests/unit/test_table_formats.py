@@ -9,12 +9,14 @@ from crepebench.audit import COLUMNS as AUDIT_COLUMNS
 from crepebench.correlations import COLUMNS as CORRELATION_COLUMNS
 from crepebench.dataset_statistics import COLUMNS as STATISTICS_COLUMNS
 from crepebench.model_comparison import COLUMNS as COMPARISON_COLUMNS
+from crepebench.own_tables import COLUMNS as OWN_COLUMNS
 from crepebench.pages import html_table, numeric_columns
 from crepebench.parser_quality import COLUMNS as QUALITY_COLUMNS
 from crepebench.productivity_tables import BY_KIND_COLUMNS as PRODUCTIVITY_BY_KIND_COLUMNS
 from crepebench.productivity_tables import PRODUCTIVITY_COLUMNS
 from crepebench.published import COLUMNS as PUBLISHED_COLUMNS
 from crepebench.raw_retrieval_tables import COLUMNS as RAW_COLUMNS
+from crepebench.released_tables import COLUMNS as RELEASED_COLUMNS
 from crepebench.systematicity_tables import BY_KIND_COLUMNS, GAP_COLUMNS, GAP_SEEDS_COLUMNS, SYSTEMATICITY_COLUMNS
 from crepebench.table_formats import (
     Explanation,
@@ -41,6 +43,8 @@ TABLES = {
     "comparison": COMPARISON_COLUMNS,
     "blind_baselines": AUDIT_COLUMNS,
     "parser_quality": QUALITY_COLUMNS,
+    "released_scores": RELEASED_COLUMNS,
+    "own_captions": OWN_COLUMNS,
     "imagenet_correlation": CORRELATION_COLUMNS,
     "published_comparison": PUBLISHED_COLUMNS,
     "dataset_statistics": STATISTICS_COLUMNS,

@@ -15,6 +15,7 @@ if str(SCRIPTS) not in sys.path:
 
 from crepebench import provenance, settings
 from crepebench.families import FOIL_TYPES
+from crepebench.released_files import find_released_paths
 from icons_world import settings as icons_settings
 
 validate(
@@ -27,6 +28,7 @@ USED_MODELS = settings.used_models(config)
 FAMILIES = list(FOIL_TYPES)
 MODELS_OF = {family: settings.models_of(config, family) for family in FAMILIES}
 CONTROL = icons_settings.control_settings(config)
+IS_RELEASED = settings.is_released(config)
 TABLES = [
     "systematicity",
     "systematicity_gap",
@@ -36,7 +38,7 @@ TABLES = [
     "productivity_by_kind",
     "raw_retrieval",
     "blind_baselines",
-    "parser_quality",
+    "released_scores" if IS_RELEASED else "parser_quality",
     "imagenet_correlation",
     "published_comparison",
     "dataset_statistics",
@@ -63,7 +65,7 @@ REPORT_RUN = "4 Run"
 wildcard_constraints:
     corpus="[a-z0-9_]+",
     model="[a-z0-9_]+",
-    family="systematicity|productivity",
+    family="systematicity|productivity|own",
     part="[0-9]{5}",
     n_parts="[0-9]{5}",
     seed="[0-9]+",
@@ -149,9 +151,16 @@ def get_retrieval_sets(family):
     return [f"results/retrieval_sets/{family}/{part}.parquet" for part in parts]
 
 
+def get_images_table(wildcards):
+    """Images of a family's sets."""
+    folder = "own_captions" if wildcards.family == "own" else "visual_genome"
+    return f"results/{folder}/images.parquet"
+
+
 def get_accounting_files():
     """Counts of every stage that the tables rest on."""
-    stages = ("visual_genome", "regions", "graphs", "subgraphs")
+    built = ("visual_genome", "regions", "graphs", "subgraphs")
+    stages = built[:1] if IS_RELEASED else built
     shards = [
         path.removesuffix(".accounting.csv")
         for corpus in config["corpora"]["use"]
@@ -176,7 +185,8 @@ def get_accounting_files():
     ]
     is_annotated = config["graphs"]["source"] == "visual_genome"
     annotated = ["results/graphs/annotated"] if is_annotated else []
-    prefixes = annotated + shards + splits + captions + sets + per_model
+    parsed = [] if IS_RELEASED else annotated + shards + captions
+    prefixes = parsed + splits + sets + per_model
     return [f"results/{stage}/accounting.csv" for stage in stages] + [
         f"{prefix}.accounting.csv" for prefix in prefixes
     ]
@@ -188,7 +198,7 @@ def get_statistics_accounting():
     sets = [
         path.removesuffix(".parquet") for path in get_retrieval_sets("systematicity")
     ]
-    captions = [f"results/captions/{part}" for part in parts]
+    captions = [] if IS_RELEASED else [f"results/captions/{part}" for part in parts]
     return [f"{prefix}.accounting.csv" for prefix in [*captions, *sets]]
 
 
@@ -213,3 +223,25 @@ def get_sheet_name(wildcards):
     """What a contact sheet shows, in words."""
     n = wildcards.complexity.removeprefix("_n")
     return f"contact sheet: {wildcards.family}" + (f", {n} atoms" if n else "")
+
+
+def get_released_files():
+    """Released CSV files, and zips that may hold some, in the folder that the config names."""
+    folder = config["data"]["folder"]
+    paths = find_released_paths(folder) if Path(folder).is_dir() else []
+    return paths or [folder]
+
+
+def get_exported_subgraphs():
+    """Subgraphs of the productivity sets; released sets are of none."""
+    return [] if IS_RELEASED else ["results/subgraphs/subgraphs.parquet"]
+
+
+def get_own_table(wildcards):
+    """The table of own captions that the config names."""
+    table = config["own_captions"]["table"]
+    if not table:
+        raise WorkflowError(
+            "own_captions.table of the config names no table: see docs/own_captions.md"
+        )
+    return table

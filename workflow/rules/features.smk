@@ -2,7 +2,7 @@ rule extract_features:
     """Encode the texts and crops of a family's retrieval sets that the feature store does not hold yet."""
     input:
         sets=get_retrieval_sets("{family}"),
-        images="results/visual_genome/images.parquet",
+        images=get_images_table,
         places=get_found_image_places(),
         weights=get_weights,
     output:

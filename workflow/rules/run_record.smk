@@ -9,7 +9,10 @@ rule write_run_record:
         ),
         resources=get_resources(),
         files=get_file_index(),
-        corpora=expand("results/corpora/{corpus}.json", corpus=config["corpora"]["use"]),
+        corpora=expand(
+            "results/corpora/{corpus}.json",
+            corpus=[] if IS_RELEASED else config["corpora"]["use"],
+        ),
         requirements=BASE / "requirements.txt",
     output:
         record="results/run.json",

@@ -15,7 +15,7 @@ from crepebench.drawing import read_rows
 from crepebench.families import FOIL_TYPES, PARTS_OF_TYPE, PRODUCTIVITY, SYSTEMATICITY
 from crepebench.measures import write_csv
 from crepebench.schema import RETRIEVAL_SETS, iterate_rows
-from crepebench.splits import ALL_SPLITS, SC, UC, UNDECIDED, read_splits
+from crepebench.splits import ALL_SPLITS, OTHER, SC, UC, read_splits
 
 KEY = ("family", "corpus", "split", "foil_type", "complexity")
 COLUMNS = (
@@ -180,7 +180,7 @@ def published_rows(counts: Sequence[Mapping], released: Sequence[Mapping]) -> It
 
 def row_order(row: Mapping, corpora: Sequence[str]) -> tuple:
     """Returns the place of a row: equal cells stand together, the run's before the paper's."""
-    splits = (ALL, BOTH, *ALL_SPLITS, UNDECIDED, "")
+    splits = (ALL, BOTH, *ALL_SPLITS, *OTHER, "")
     types = (ALL, *FOIL_TYPES[row["family"]])
     names = (RUN, *PUBLISHED_ORDER)
     corpus = corpora.index(row["corpus"]) if row["corpus"] in corpora else len(corpora)

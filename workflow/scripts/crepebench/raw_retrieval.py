@@ -213,4 +213,5 @@ def is_simple(pairs: Sequence[Pair]) -> bool:
     """Says whether half of the captions or more have so few atoms that they are likely to be true of many images."""
     # ASSUME: captions of five atoms and fewer are simple; the paper calls raw scores of captions of low complexity
     # unreliable and draws no line.
-    return 2 * sum(pair.n_atoms <= SIMPLE_ATOMS for pair in pairs) >= len(pairs)
+    known = (pair.n_atoms for pair in pairs if pair.n_atoms is not None)  # released regions do not say it
+    return 2 * sum(n_atoms <= SIMPLE_ATOMS for n_atoms in known) >= len(pairs)

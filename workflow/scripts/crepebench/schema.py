@@ -329,6 +329,16 @@ MODEL_COMPARISON = pa.schema(
     ],
     metadata=made_by("tabulate_model_comparison"),
 )
+RELEASED_FLAGS = pa.schema(
+    [
+        ("set_id", pa.string()),
+        ("foil_type", pa.string()),
+        ("foil_id", pa.string()),  # null where the flag is of the set
+        ("flag", pa.string()),  # crepebench.released_flags.FLAGS
+        ("detail", pa.string()),  # words that are none; else ""
+    ],
+    metadata=made_by("build_released_flags"),
+)
 
 
 def write_table(path: str, schema: pa.Schema, rows: Iterable[dict]) -> int:

@@ -302,6 +302,57 @@ def parser_review_settings(config: Mapping) -> dict:
     return {"parser": parser_settings(config), "definitions": definitions, **sample}
 
 
+def is_released(config: Mapping) -> bool:
+    """Says whether the retrieval sets are those that CREPE's authors released."""
+    return config["data"]["source"] == "crepe_release"
+
+
+def released_name(config: Mapping, corpus: str) -> str:
+    """Returns how the names of released files call a corpus: its own name, unless its definition says another."""
+    return read_definition(config, "corpora", corpus).get("released_name", corpus)
+
+
+def released_splits_settings(config: Mapping, corpus: str) -> dict:
+    """Returns what the splits by a corpus depend on, beside the released files."""
+    return {"name": released_name(config, corpus)}
+
+
+def released_tables_settings(config: Mapping) -> dict:
+    """Returns what the table of the released sets depends on."""
+    settings = tables_settings(config)
+    of_productivity = productivity_tables_settings(config)["models"]
+    return {**settings, "models": {SYSTEMATICITY: settings["models"], PRODUCTIVITY: of_productivity}}
+
+
+def crepe_csv_settings(config: Mapping) -> dict:
+    """Returns what exports depend on, beside the sets: names of the corpora in the config, and in names of files."""
+    return {"corpora": [(corpus, released_name(config, corpus)) for corpus in config["corpora"]["use"]]}
+
+
+def card_settings(config: Mapping) -> dict:
+    """Returns what the card of an exported data set says of how the sets were made."""
+    captioner, foils = config["captioner"], config["foils"]
+    source, version = (config["visual_genome"][key] for key in ("source", "version"))
+    made = {"data": config["data"]["source"], "source": source if source == ICONS else f"Visual Genome {version}"}
+    if is_released(config):
+        return {**crepe_csv_settings(config), **made, "protocol": "released", "captioner": "as released"}
+    named = [str(captioner[key]) for key in ("model", "revision") if captioner[key]]
+    return {
+        **crepe_csv_settings(config),
+        **made,
+        "protocol": foils["protocol"],
+        "captioner": captioner["backend"] if captioner["backend"] == "template" else " ".join(named),
+        "plausibility": foils["plausibility"],
+        "seeds": f"foils {foils['seed']}, productivity {config['productivity']['seed']}",
+    }
+
+
+def own_captions_settings(config: Mapping) -> dict:
+    """Returns what the sets of the user's own captions depend on, beside the table."""
+    chosen = {key: config["foils"][key] for key in ("protocol", "seed", "min_pool_count")}
+    return {**chosen, "parser": parser_settings(config)}
+
+
 def thinning_settings(config: Mapping) -> dict:
     """Returns what the gap for thinned vocabularies depends on."""
     return {**tables_settings(config), "splits": config["splits"], "thinning": config["thinning"]}
@@ -345,6 +396,8 @@ def check_names(config: Mapping) -> None:
             f"one of corpora.use {sorted(config['corpora']['use'])}; name one that was trained on it, or set "
             "evaluation.cross_corpus: true"
         )
+    if is_released(config) and not config["data"]["folder"]:
+        raise ValueError("config: data.source 'crepe_release' needs a data.folder")
     waves = config["vocabularies"]["waves"]
     if waves != sorted(waves) or waves[-1] != 1:
         raise ValueError(f"config: vocabularies.waves {waves} does not ascend to 1")

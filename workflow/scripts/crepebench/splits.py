@@ -21,6 +21,9 @@ ALL_SPLITS = (SC, UC, UA)
 """The splits that tables compare."""
 UNDECIDED = "undecided"
 """Not a split: regions that a sample of the corpus could not sort."""
+NOT_RELEASED, BOTH_SPLITS = "not_released", "both_splits"
+"""Not splits: regions that the released files of a corpus do not hold, or hold in both splits."""
+OTHER = (UNDECIDED, NOT_RELEASED, BOTH_SPLITS)
 
 Key = tuple[str, ...]
 
