@@ -326,6 +326,9 @@ def digests(scripts):
     return {path.stem: code_digest(str(scripts), path.name) for path in sorted(scripts.glob("*.py"))}
 
 
+EXPORTS = ("write_crepe_csv", "write_datasets_folder", "write_webdataset")
+
+
 @pytest.mark.parametrize(
     ("module", "replacement", "expected"),
     [
@@ -335,6 +338,8 @@ def digests(scripts):
             {
                 *("build_splits", "audit_retrieval_sets", "tabulate_icons_control", "tabulate_systematicity"),
                 *("tabulate_model_comparison", "tabulate_raw_retrieval", "tabulate_dataset_statistics"),
+                *("build_released_splits", "tabulate_released"),
+                *EXPORTS,
             },
         ),
         (
@@ -344,7 +349,9 @@ def digests(scripts):
                 *("build_retrieval_sets", "extract_features", "score_retrieval_sets", "plot_contact_sheet"),
                 *("tabulate_icons_control", "tabulate_systematicity", "tabulate_thinned_gap"),
                 *("audit_retrieval_sets", "tabulate_productivity", "tabulate_dataset_statistics"),
-                *("tabulate_model_comparison", "tabulate_raw_retrieval"),
+                *("tabulate_model_comparison", "tabulate_raw_retrieval", "tabulate_released"),
+                *("build_own_sets", "build_released_flags", "build_released_sets", "tabulate_own_captions"),
+                *EXPORTS,
             },
         ),
         (
@@ -358,16 +365,17 @@ def digests(scripts):
                 *("build_foils", "filter_foils", "parse_candidates", "score_foils"),
                 *("extract_features", "filter_graphs", "filter_regions", "parse_corpus", "parse_regions"),
                 *("score_retrieval_sets", "score_entailment", "sample_subgraphs", "filter_subgraphs"),
-                *("build_captions", "build_productivity_foils", "tabulate_model_comparison"),
+                *("build_captions", "build_productivity_foils", "tabulate_model_comparison", "build_own_sets"),
+                *("build_released_flags", "build_released_sets", "build_released_splits", "write_datasets_folder"),
             },
         ),
-        ("foils.py", ("class FoilBuilder:\n", "class FoilBuilder:\n    note = 1\n"), {"build_foils"}),
+        ("foils.py", ("class FoilBuilder:\n", "class FoilBuilder:\n    note = 1\n"), {"build_foils", "build_own_sets"}),
         (
             "image_facts.py",
             ('ARTICLES = ("a", ', 'ARTICLES = ("a", "some", '),
             {
                 *("build_foils", "build_region_graphs", "build_word_pool", "sample_subgraphs", "build_captions"),
-                "build_productivity_foils",
+                *("build_productivity_foils", "build_own_sets"),
             },
         ),
         (
@@ -378,13 +386,18 @@ def digests(scripts):
                 *("tabulate_icons_control", "tabulate_productivity", "tabulate_systematicity", "tabulate_thinned_gap"),
                 *("plot_contact_sheet", "build_productivity_foils", "tabulate_model_comparison"),
                 *("plot_imagenet_correlation", "tabulate_imagenet_correlation", "tabulate_dataset_statistics"),
+                *("build_own_sets", "build_released_sets", "tabulate_released"),
+                *EXPORTS,
             },
         ),
         ("region_parsing.py", ("def filter_graphs(", "def filter_graphs(*, "), {"filter_graphs"}),
         (
             "parsing.py",
             ("def build_graph(", "def build_graph(*, "),
-            {"build_parser_review", "parse_candidates", "parse_corpus", "parse_regions", "tabulate_parser_quality"},
+            {
+                *("build_parser_review", "parse_candidates", "parse_corpus", "parse_regions"),
+                *("tabulate_parser_quality", "build_own_sets"),
+            },
         ),
         ("settings.py", ("def check_names(", "def check_names(*, "), set()),
         ("provenance.py", ("def code_digest(", "def code_digest(*, "), {"write_run_record"}),

@@ -109,6 +109,8 @@ CHANGES = {
     "evaluation.raw_pool.systematicity": 9,
     "evaluation.cross_corpus": True,
     "plots.seed": 2,
+    "data.folder": "released",
+    "own_captions.table": "mine.csv",
 }
 NEEDED = {
     "corpora.use": {"models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"]},

@@ -14,8 +14,8 @@ from crepebench.families import ATOM, NEGATE, OVERALL, PRODUCTIVITY, SWAP, SYSTE
 from crepebench.measures import write_csv
 from crepebench.productivity_plots import complexity_rows
 
-PAPER = "paper"
-"""The protocol that is compared."""
+COMPARED = ("paper", "released")
+"""Protocols that are compared."""
 COLUMNS = (
     *("family", "training_corpus", "model", "foil_type", "split", "complexity", "caption_source"),
     *("n_queries", "published_n_queries", "recall_at_1", "recall_at_1_low", "recall_at_1_high"),
@@ -123,13 +123,13 @@ def differences(family: str, row: Mapping, definition: Mapping, known: Mapping, 
 
 
 def compared_rows(systematicity: Sequence[dict], productivity: Sequence[dict]) -> Iterator[tuple[str, dict]]:
-    """Yields family and row of what may be compared: protocol `paper`; of productivity one row for each complexity."""
+    """Yields family and row of what may be compared: the paper's forms; of productivity one row for each complexity."""
     for row in systematicity:
-        if row["protocol"] == PAPER:
+        if row["protocol"] in COMPARED:
             yield SYSTEMATICITY, row
     by_line: dict[tuple[str, str], list[dict]] = defaultdict(list)
     for row in productivity:
-        if row["protocol"] == PAPER and row["foil_type"] != OVERALL:
+        if row["protocol"] in COMPARED and row["foil_type"] != OVERALL:
             by_line[row["model"], row["foil_type"]].append(row)
     for rows in by_line.values():
         for row in complexity_rows(rows):

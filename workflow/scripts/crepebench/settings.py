@@ -372,7 +372,7 @@ def correlation_settings(config: Mapping) -> dict:
 def comparison_settings(config: Mapping) -> dict:
     """Returns what the comparison with published figures depends on: the models, and what may differ in the sets."""
     method = {
-        "is_released": config.get("data") == "crepe_release",
+        "is_released": is_released(config),
         "is_image_sample": config["visual_genome"]["sample"] is not None,
     }
     return {**correlation_settings(config), "method": method}
