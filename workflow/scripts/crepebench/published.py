@@ -14,7 +14,8 @@ from crepebench.families import ATOM, NEGATE, OVERALL, PRODUCTIVITY, SWAP, SYSTE
 from crepebench.measures import write_csv
 from crepebench.productivity_plots import complexity_rows
 
-COMPARED = ("paper", "released")
+PAPER, RELEASED = "paper", "released"
+COMPARED = (PAPER, RELEASED)
 """Protocols that are compared."""
 COLUMNS = (
     *("family", "training_corpus", "model", "foil_type", "split", "complexity", "caption_source"),
