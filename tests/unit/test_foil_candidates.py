@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from crepebench.foil_candidates import build_foils, draw_regions
+from crepebench.foil_candidates import build_foils
+from crepebench.hashed_draws import draw_ids
 from crepebench.parsing import parse_texts
 from crepebench.region_parsing import filter_graphs, graph_row
 from crepebench.schema import (
@@ -125,13 +126,5 @@ def test_same_crop_and_caption_make_one_set(build, regions):
 
 def test_regions_that_are_not_drawn_are_counted(build, regions):
     rows = build(regions, protocol="refined", max_queries=3)
-    assert {row["source_id"] for row in rows if row["reason"] != "max_queries"} <= draw_regions(range(100, 114), 14, 1)
+    assert {row["source_id"] for row in rows if row["reason"] != "max_queries"} <= draw_ids(range(100, 114), 14, 1)
     assert len({row["source_id"] for row in rows if row["reason"] != "max_queries"}) == 3
-
-
-def test_few_drawn_regions_are_among_many_and_change_with_the_seed():
-    few, many, other = draw_regions(range(100), 10, 1), draw_regions(range(100), 30, 1), draw_regions(range(100), 10, 2)
-    assert few < many
-    assert few != other
-    assert draw_regions(range(100), None, 1) == set(range(100))
-    assert draw_regions(list(range(99, -1, -1)), 10, 1) == few

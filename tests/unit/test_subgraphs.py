@@ -10,10 +10,11 @@ import pytest
 from crepebench.accounting import KEPT, READ
 from crepebench.boxes import overlap, union_box
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
+from crepebench.hashed_draws import draw_ids
 from crepebench.regions import filter_regions
 from crepebench.scene_graphs import Edge, Node, SceneGraph, build_scene_graph
 from crepebench.schema import IMAGES, OBJECTS, RELATIONSHIPS, SUBGRAPHS, read_table, write_table
-from crepebench.subgraph_parts import draw_ids, filter_subgraphs, sample_subgraphs_of_part
+from crepebench.subgraph_parts import filter_subgraphs, sample_subgraphs_of_part
 from crepebench.subgraphs import (
     COCO_IMAGE,
     CROP_BOUNDS,

@@ -1,25 +1,22 @@
 """Write for each region and foil_type the truth and the foils to choose from."""
 
-import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from crepebench.families import FOIL_TYPES, SYSTEMATICITY
 from crepebench.foils import Draft, FoilBuilder
-from crepebench.image_facts import collect_facts
+from crepebench.hashed_draws import draw_ids
+from crepebench.image_facts import read_facts
 from crepebench.lexicon import Lexicon
 from crepebench.refined_foils import RefinedFoilBuilder
 from crepebench.replacements import CandidateFinder
 from crepebench.schema import (
     FOIL_CANDIDATES,
     GRAPHS,
-    OBJECTS,
-    REGION_DESCRIPTIONS,
     REGIONS,
-    RELATIONSHIPS,
     iterate_rows,
     read_table,
     write_table,
@@ -33,18 +30,6 @@ logger = logging.getLogger(__name__)
 PAPER, REFINED = "paper", "refined"
 REPEATED = Draft(reason="repeated_set")
 NOT_DRAWN = dict.fromkeys(FOIL_TYPES[SYSTEMATICITY], Draft(reason="max_queries"))
-
-
-def draw_regions(region_ids: Sequence[int], most: int | None, seed: int) -> set[int]:
-    """Draws the regions that may give sets: those with the lowest hashes, so that few are among many.
-
-    Args:
-        region_ids: all regions.
-        most: how many; all where None.
-        seed: seed of the draw.
-    """
-    order = sorted(region_ids, key=lambda region_id: hashlib.sha256(f"{seed} {region_id}".encode()).digest())
-    return set(order[:most])
 
 
 def make_builder(config: dict, pool_path: str, tables_paths: list[str], wordnet_path: str) -> FoilBuilder:
@@ -115,13 +100,8 @@ def build_foils(
     ids = read_table(graphs_path, GRAPHS, ["image_id", "region_id"])
     place, n_parts = map(int, re.findall("[0-9]+", part))
     image_ids = set(sorted(set(ids["image_id"].to_pylist()))[place::n_parts])
-    drawn = draw_regions(ids["region_id"].to_pylist(), config["max_queries"], config["seed"])
-    facts = collect_facts(
-        iterate_rows(objects_path, OBJECTS, image_ids=image_ids),
-        iterate_rows(relationships_path, RELATIONSHIPS, image_ids=image_ids),
-        (row for path in unfiltered_paths for row in iterate_rows(path, GRAPHS, image_ids=image_ids)),
-        iterate_rows(descriptions_path, REGION_DESCRIPTIONS, ["image_id", "phrase"], image_ids),
-    )
+    drawn = draw_ids(ids["region_id"].to_pylist(), config["max_queries"], config["seed"])
+    facts = read_facts(objects_path, relationships_path, unfiltered_paths, descriptions_path, image_ids)
     builder = make_builder(config, pool_path, tables_paths, wordnet_path)
     regions = {row["region_id"]: row for row in iterate_rows(regions_path, REGIONS, image_ids=image_ids)}
     seen: set[tuple] = set()

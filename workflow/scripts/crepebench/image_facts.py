@@ -9,6 +9,7 @@ from crepebench.graphs import ATTRIBUTE_OBJECT, OBJECT
 from crepebench.inflection import PREPOSITIONS
 from crepebench.lemmas import lemmatise
 from crepebench.prepositions import NORMAL_FORM_OF_WORDS
+from crepebench.schema import GRAPHS, OBJECTS, REGION_DESCRIPTIONS, RELATIONSHIPS, iterate_rows
 
 ARTICLES = ("a", "an", "the")
 WORD = re.compile(r"[a-z][a-z'-]*")
@@ -116,3 +117,26 @@ def _add_description(image: ImageFacts, phrase: str) -> None:
             image.attributes[noun].add(before)
         if words[i + 1 : i + 2] and words[i + 1] in COPULAS and words[i + 2 : i + 3]:
             image.attributes[noun].add(words[i + 2])
+
+
+def read_facts(
+    objects_path: str, relationships_path: str, graphs_paths: Iterable[str], descriptions_path: str, image_ids: set[int]
+) -> dict[int, ImageFacts]:
+    """Reads what is true in some images.
+
+    Args:
+        objects_path: table OBJECTS.
+        relationships_path: table RELATIONSHIPS.
+        graphs_paths: tables GRAPHS of all kept regions.
+        descriptions_path: table REGION_DESCRIPTIONS.
+        image_ids: the images.
+
+    Returns:
+        Facts by image_id.
+    """
+    return collect_facts(
+        iterate_rows(objects_path, OBJECTS, image_ids=image_ids),
+        iterate_rows(relationships_path, RELATIONSHIPS, image_ids=image_ids),
+        (row for path in graphs_paths for row in iterate_rows(path, GRAPHS, image_ids=image_ids)),
+        iterate_rows(descriptions_path, REGION_DESCRIPTIONS, ["image_id", "phrase"], image_ids),
+    )

@@ -8,7 +8,7 @@ from crepebench.captions import Caption, Mention
 from crepebench.families import FOIL_TYPES, PRODUCTIVITY
 from crepebench.foil_candidates import PAPER, REPEATED, candidate_row
 from crepebench.foils import Draft
-from crepebench.image_facts import collect_facts
+from crepebench.image_facts import read_facts
 from crepebench.lexicon import Lexicon
 from crepebench.productivity_foils import ProductivityFoilBuilder
 from crepebench.refined_productivity import RefinedProductivityFoilBuilder
@@ -16,10 +16,6 @@ from crepebench.replacements import CandidateFinder
 from crepebench.schema import (
     CAPTIONS,
     FOIL_CANDIDATES,
-    GRAPHS,
-    OBJECTS,
-    REGION_DESCRIPTIONS,
-    RELATIONSHIPS,
     SUBGRAPHS,
     iterate_rows,
     read_table,
@@ -84,12 +80,7 @@ def build_productivity_foils(
     captions = read_captions(captions_path)
     subgraphs = [row for row in iterate_rows(subgraphs_path, SUBGRAPHS) if row["subgraph_id"] in captions]
     image_ids = {row["image_id"] for row in subgraphs}
-    facts = collect_facts(
-        iterate_rows(objects_path, OBJECTS, image_ids=image_ids),
-        iterate_rows(relationships_path, RELATIONSHIPS, image_ids=image_ids),
-        (row for path in unfiltered_paths for row in iterate_rows(path, GRAPHS, image_ids=image_ids)),
-        iterate_rows(descriptions_path, REGION_DESCRIPTIONS, ["image_id", "phrase"], image_ids),
-    )
+    facts = read_facts(objects_path, relationships_path, unfiltered_paths, descriptions_path, image_ids)
     builder = make_builder(config, pool_path, tables_paths, wordnet_path)
     seen: set[tuple] = set()
 

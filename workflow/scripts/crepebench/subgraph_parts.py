@@ -1,6 +1,5 @@
 """Write the sampled subgraphs of all images, and keep a bounded number of each complexity."""
 
-import hashlib
 import json
 import logging
 from collections import Counter
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crepebench.accounting import KEPT, READ, kept_rows, write_accounting
+from crepebench.hashed_draws import draw_ids
 from crepebench.scene_graphs import UNITS, build_scene_graph
 from crepebench.schema import IMAGES, OBJECTS, RELATIONSHIPS, SUBGRAPHS, read_table, write_table
 from crepebench.subgraphs import sample_subgraphs
@@ -91,18 +91,6 @@ def sample_subgraphs_of_part(
 def unit_of(complexity: int) -> str:
     """Returns the unit in which the subgraphs of a complexity are counted."""
     return f"subgraph_n{complexity}"
-
-
-def draw_ids(ids: Sequence[int], most: int | None, seed: int) -> set[int]:
-    """Draws the ids with the lowest hashes, so that few are among many.
-
-    Args:
-        ids: all ids.
-        most: how many; all where None.
-        seed: seed of the draw.
-    """
-    order = sorted(ids, key=lambda number: hashlib.sha256(f"{seed} {number}".encode()).digest())
-    return set(order[:most])
 
 
 def filter_subgraphs(part_paths: list[str], subgraphs_path: str, accounting_path: str, cfg: str) -> None:
