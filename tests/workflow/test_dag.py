@@ -1,3 +1,4 @@
+import csv
 import re
 
 import yaml
@@ -177,11 +178,16 @@ def test_images_are_downloaded_if_no_place_holds_any(tmp_path):
         assert set(re.findall(r"download_file +(\d+)", done.stdout)) == n_jobs
 
 
-def test_models_of_the_full_run_are_known_to_open_clip():
+def test_models_of_the_full_run_are_known():
     import open_clip
 
-    definitions = yaml.safe_load((ROOT / "config" / "crepe.yaml").read_text())["models"]["definitions"]
-    assert len(definitions) == 7
-    for name, definition in definitions.items():
-        tags = open_clip.list_pretrained_tags_by_model(definition["architecture"])
-        assert definition["weights"] in tags, name
+    block = yaml.safe_load((ROOT / "config" / "crepe.yaml").read_text())["models"]
+    with open(ROOT / "resources" / "models" / "models.csv", newline="", encoding="utf-8") as file:
+        known = {row["name"]: row for row in csv.DictReader(file)}
+    assert len(block["definitions"]) == 15  # paper, section 5
+    assert set(block["use"]) == set(block["definitions"]) - {"cyclip"}  # its weights have to be fetched by hand
+    for name, definition in block["definitions"].items():
+        assert known[name]["family"] == definition["family"]
+        if definition["family"] == "open_clip":
+            tags = open_clip.list_pretrained_tags_by_model(definition["architecture"])
+            assert definition["weights"] in tags, name
