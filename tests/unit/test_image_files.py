@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from crepebench.accounting import KEPT, READ
+from crepebench.crop_tensors import EXACT
 from crepebench.feature_index import crop_key
 from crepebench.image_files import (
     IMAGE_PLACES,
@@ -140,7 +141,7 @@ def test_same_image_has_the_same_key_in_zip_and_folder(tmp_path):
     ]
     rows = [{"image_id": 1, "width": 4, "height": 3, **file._asdict()} for file in found]
     assert rows[0]["archive"] != rows[1]["archive"]
-    assert crop_key(rows[0], (0, 0, 2, 2)) == crop_key(rows[1], (0, 0, 2, 2))
+    assert crop_key(rows[0], (0, 0, 2, 2), EXACT) == crop_key(rows[1], (0, 0, 2, 2), EXACT)
 
 
 def test_file_that_cannot_be_read_has_no_checksum(tmp_path, caplog):

@@ -219,12 +219,6 @@ def get_splits(wildcards):
     return expand("results/splits/{corpus}.parquet", corpus=config["corpora"]["use"])
 
 
-def get_sheet_name(wildcards):
-    """What a contact sheet shows, in words."""
-    n = wildcards.complexity.removeprefix("_n")
-    return f"contact sheet: {wildcards.family}" + (f", {n} atoms" if n else "")
-
-
 def get_released_files():
     """Released CSV files, and zips that may hold some, in the folder that the config names."""
     folder = config["data"]["folder"]

@@ -109,7 +109,7 @@ rule plot_contact_sheet:
             "results/plots/contact_sheet_{family}{complexity}.png",
             caption="../report/contact_sheet.rst",
             category=REPORT_SETS,
-            labels={"content": get_sheet_name},
+            labels={"content": "contact sheet: {family}{complexity}"},
         ),
     log:
         "results/logs/plot_contact_sheet/{family}{complexity}.log",
