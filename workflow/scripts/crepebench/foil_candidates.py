@@ -66,6 +66,29 @@ def candidate_row(crop: Mapping, family: str, source_id: int, protocol: str, foi
     }
 
 
+def candidate_rows(
+    crop: Mapping, family: str, source_id: int, protocol: str, drafts: Mapping[str, Draft], seen: set[tuple]
+) -> Iterator[dict]:
+    """Yields the rows of table FOIL_CANDIDATES of one region or subgraph.
+
+    Args:
+        crop: row with image_id and box.
+        family: family of the sets.
+        source_id: id of the region or subgraph.
+        protocol: protocol of the foils.
+        drafts: truth and foils by foil_type.
+        seen: crops and captions of earlier rows, which these are added to; the same ones would be the same query twice.
+    """
+    box = tuple(crop[name] for name in ("image_id", "x", "y", "width", "height"))
+    for foil_type in FOIL_TYPES[family]:
+        draft = drafts[foil_type]
+        place = (foil_type, *box, draft.caption)
+        if not draft.reason and place in seen:
+            draft = REPEATED
+        seen.add(place)
+        yield candidate_row(crop, family, source_id, protocol, foil_type, draft)
+
+
 def build_foils(
     regions_path: str,
     graphs_path: str,
@@ -112,14 +135,7 @@ def build_foils(
             drafts = NOT_DRAWN
             if graph["region_id"] in drawn:
                 drafts = builder.drafts(graph["region_id"], region["caption"], graph["atoms"], facts[image_id])
-            box = (region["x"], region["y"], region["width"], region["height"])
-            for foil_type in FOIL_TYPES[SYSTEMATICITY]:
-                draft = drafts[foil_type]
-                place = (foil_type, image_id, *box, draft.caption)
-                if not draft.reason and place in seen:
-                    draft = REPEATED  # the same crop and caption would be the same query twice
-                seen.add(place)
-                yield candidate_row(region, SYSTEMATICITY, region["region_id"], config["protocol"], foil_type, draft)
+            yield from candidate_rows(region, SYSTEMATICITY, region["region_id"], config["protocol"], drafts, seen)
 
     n_rows = write_table(candidates_path, FOIL_CANDIDATES, rows())
     logger.info("%d rows", n_rows)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from crepebench.captions import Caption, Mention
 from crepebench.families import FOIL_TYPES, PRODUCTIVITY
-from crepebench.foil_candidates import PAPER, REPEATED, candidate_row
+from crepebench.foil_candidates import PAPER, candidate_rows
 from crepebench.foils import Draft
 from crepebench.image_facts import read_facts
 from crepebench.lexicon import Lexicon
@@ -88,16 +88,7 @@ def build_productivity_foils(
         for subgraph in subgraphs:
             caption, image_id = captions[subgraph["subgraph_id"]], subgraph["image_id"]
             drafts = NO_CAPTION if caption is None else builder.drafts(subgraph, caption, facts[image_id])
-            box = tuple(subgraph[name] for name in ("x", "y", "width", "height"))
-            for foil_type in FOIL_TYPES[PRODUCTIVITY]:
-                draft = drafts[foil_type]
-                place = (foil_type, image_id, *box, draft.caption)
-                if not draft.reason and place in seen:
-                    draft = REPEATED  # the same crop and caption would be the same query twice
-                seen.add(place)
-                yield candidate_row(
-                    subgraph, PRODUCTIVITY, subgraph["subgraph_id"], config["protocol"], foil_type, draft
-                )
+            yield from candidate_rows(subgraph, PRODUCTIVITY, subgraph["subgraph_id"], config["protocol"], drafts, seen)
 
     n_rows = write_table(candidates_path, FOIL_CANDIDATES, rows())
     logger.info("%d rows", n_rows)
