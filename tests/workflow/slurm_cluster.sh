@@ -36,7 +36,7 @@ within() { # within SECONDS COMMAND...: repeats a command until it succeeds
 }
 
 # The folder of the cluster of ours that a configuration belongs to; nothing for a foreign one.
-owner_of() { sed -n '1s/^# CREPE test cluster in //p' "$1" 2>/dev/null; }
+owner_of() { sed -n '1s/^# CREPE test cluster in //p' "$1" 2>/dev/null || :; }
 
 check_link() {
     [ -e "$LINK" ] || [ -L "$LINK" ] || return 0
@@ -142,15 +142,15 @@ up() {
     if ! running "$FOLDER" munged >/dev/null; then
         munged --force --key-file="$FOLDER/munge/key" --socket="$FOLDER/run/munge.socket" \
             --pid-file="$FOLDER/run/munged.pid" --log-file="$FOLDER/log/munged.log" \
-            --seed-file="$FOLDER/munge/seed" 2>>"$FOLDER/log/munged.err"
+            --seed-file="$FOLDER/munge/seed" >>"$FOLDER/log/started.log" 2>&1
         within 10 answers_munge || fail "munged does not answer" "$FOLDER/log/munged.log"
     fi
     if ! running "$FOLDER" slurmctld >/dev/null; then
-        slurmctld -i -f "$SLURM_CONF"
+        slurmctld -i -f "$SLURM_CONF" >>"$FOLDER/log/started.log" 2>&1
         within 20 scontrol ping || fail "slurmctld does not answer" "$FOLDER/log/slurmctld.log"
     fi
     if ! running "$FOLDER" slurmd >/dev/null; then
-        slurmd -f "$SLURM_CONF" || fail "slurmd does not start" "$FOLDER/log/slurmd.log"
+        slurmd -f "$SLURM_CONF" >>"$FOLDER/log/started.log" 2>&1 || fail "slurmd does not start" "$FOLDER/log/slurmd.log"
     fi
     within 40 is_node_ready || fail "the node does not get ready: $(sinfo -h -N -o '%T %E')" "$FOLDER/log/slurmd.log"
     say "up: $(sinfo -h -N -o '%P %T %c processors %m MB %G' | tr '\n' ';')"
