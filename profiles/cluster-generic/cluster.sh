@@ -18,11 +18,12 @@ SECONDS_UNTIL_VISIBLE=${CLUSTER_SECONDS_UNTIL_VISIBLE:-10} # in which a file wri
 FOLDER=$PWD/.snakemake/cluster
 
 submit() {
-    local rule=$1 threads=$2 memory=$3 minutes=$4 gpus=$5 jobscript=$6 queue=$QUEUE token command
+    local rule=$1 threads=$2 memory=$3 minutes=$4 gpus=$5 jobscript=$6 queue=$QUEUE token log command number
     [ "$gpus" -eq 0 ] || queue=$GPU_QUEUE
     mkdir -p "$FOLDER/logs"
     find "$FOLDER" -maxdepth 1 -type f -mtime +10 -delete
     token=$(mktemp -u "$FOLDER/$rule.XXXXXXXX")
+    log=$FOLDER/logs/${token##*/}.log
     # Snakemake removes its own script after the run, and some schedulers read it late.
     {
         echo '#!/bin/bash'
@@ -33,7 +34,7 @@ submit() {
     case $SCHEDULER in
         lsf)
             command=(bsub -J "$rule" -n "$threads" -W "$minutes" -M "${memory}MB"
-                -R "span[hosts=1] rusage[mem=${memory}MB]" -o "$FOLDER/logs/$rule.%J.log")
+                -R "span[hosts=1] rusage[mem=${memory}MB]" -o "$log")
             [ -z "$queue" ] || command+=(-q "$queue")
             [ -z "$PROJECT" ] || command+=(-P "$PROJECT")
             [ "$gpus" -eq 0 ] || command+=(-gpu "num=$gpus")
@@ -41,7 +42,7 @@ submit() {
             ;;
         sge)
             # h_vmem is for each slot
-            command=(qsub -terse -N "$rule" -wd "$PWD" -V -S /bin/bash -j y -o "$FOLDER/logs"
+            command=(qsub -terse -N "$rule" -wd "$PWD" -V -S /bin/bash -j y -o "$log"
                 -pe "$PARALLEL_ENVIRONMENT" "$threads" -l "h_vmem=$((memory / threads))M" -l "h_rt=$((minutes * 60))")
             [ -z "$queue" ] || command+=(-q "$queue")
             [ -z "$PROJECT" ] || command+=(-P "$PROJECT")
@@ -51,7 +52,7 @@ submit() {
         pbs)
             local chunk="select=1:ncpus=$threads:mem=${memory}mb"
             [ "$gpus" -eq 0 ] || chunk+=":ngpus=$gpus"
-            command=(qsub -N "${rule:0:15}" -V -j oe -o "$FOLDER/logs/" -l "$chunk"
+            command=(qsub -N "${rule:0:15}" -V -j oe -o "$log" -l "$chunk"
                 -l "walltime=$((minutes / 60)):$((minutes % 60)):00")
             [ -z "$queue" ] || command+=(-q "$queue")
             [ -z "$PROJECT" ] || command+=(-A "$PROJECT")

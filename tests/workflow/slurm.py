@@ -74,11 +74,17 @@ def rule_of(job: dict[str, str]) -> str:
 
 
 def submit_again(job: dict[str, str]) -> str:
-    """Submits what a job has run once more, with the same script; returns the number of the new job."""
+    """Submits what a job has run once more, with the same script; returns the number of the new job.
+
+    It writes to `late-<number>.log`; the executor has removed the folder of the first one's log. A job does nothing if
+    the temporary folder of its run is gone; a run that was killed leaves it, so it is made here.
+    """
     script = subprocess.run(
         ["scontrol", "write", "batch_script", job["JobId"], "-"], capture_output=True, text=True, check=True
     ).stdout
-    command = ["sbatch", "--parsable", "--chdir", job["WorkDir"], "--output", job["StdOut"], "--mem=1000", "--time=10"]
+    for folder in re.findall(r"[^\s'\"]+/\.snakemake/tmp\.\w+", script):
+        Path(folder).mkdir(exist_ok=True)
+    command = ["sbatch", "--parsable", "--chdir", job["WorkDir"], "--output", "late-%j.log", "--mem=1000", "--time=10"]
     command += ["--gpus=1"] if "gpu" in job.get("TresPerJob", "") else []
     done = subprocess.run(command, input=script, capture_output=True, text=True, check=True)
     return done.stdout.strip()

@@ -139,6 +139,8 @@ def test_duplicated_and_late_jobs_leave_the_output_as_it_was(runs):
 
     wait_until(have_ended, "both jobs have ended")
     assert states(late) == {"COMPLETED"}
+    for number in late:
+        assert "Finished jobid" in (runs.slice / f"late-{number}.log").read_text()
     assert seen <= {whole, None}
     assert scores.read_bytes() == whole
     assert not list(scores.parent.glob(".*.partial*"))
