@@ -37,3 +37,11 @@ def test_missing_folders_are_made(tmp_path):
     with atomic_path(str(target)) as partial:
         Path(partial).write_text("whole")
     assert target.read_text() == "whole"
+
+
+def test_two_writers_of_one_file_never_share_a_temporary_one(tmp_path):
+    target = tmp_path / "table.csv"
+    with atomic_path(str(target)) as early, atomic_path(str(target)) as late:
+        Path(early).write_text("whole")
+        Path(late).write_text("whole, later")
+        assert Path(early).read_text() == "whole"

@@ -14,8 +14,8 @@ rule audit_retrieval_sets:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=16000,
-        runtime=240,
+        mem_mb=scaled(16000),
+        runtime=scaled(240),
     params:
         cfg=get_settings(settings.audit_settings, "family"),
         code=code_digest("audit_retrieval_sets.py"),

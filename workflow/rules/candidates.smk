@@ -11,7 +11,7 @@ rule build_test_keys:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         code=code_digest("build_test_keys.py"),
     message:
@@ -58,7 +58,8 @@ rule parse_candidates:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=4000,
+        mem_mb=scaled(4000),
+        runtime=scaled(240),
     params:
         cfg=get_settings(settings.candidates_settings, "corpus"),
         code=code_digest("parse_candidates.py"),
@@ -106,7 +107,7 @@ rule build_candidate_counts:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=4000,
+        mem_mb=scaled(4000),
     params:
         cfg=get_settings(settings.candidates_settings, "corpus"),
         code=code_digest("build_candidate_counts.py"),
@@ -129,7 +130,7 @@ rule build_draws:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=config_json("vocabularies", "budget", "seed"),
         code=code_digest("build_draws.py"),
@@ -155,7 +156,7 @@ rule build_candidate_vocabulary:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=get_wave_settings,
         code=code_digest("build_candidate_vocabulary.py"),

@@ -22,8 +22,8 @@ rule build_captions:
         "../../environment.yml"
     resources:
         gpu=int(IS_GENERATED),
-        mem_mb=40000 if IS_GENERATED else 8000,
-        runtime=720 if IS_GENERATED else 60,
+        mem_mb=scaled(40000 if IS_GENERATED else 8000),
+        runtime=scaled(720 if IS_GENERATED else 60),
     params:
         cfg=to_json(settings.captions_settings(config)),
         code=code_digest("build_captions.py"),

@@ -1,4 +1,4 @@
-"""The checked config, wildcard constraints, and paths and params that depend on the config."""
+"""The checked config, wildcard constraints, local rules, and paths and params that depend on the config."""
 
 import json
 import sys
@@ -72,9 +72,40 @@ wildcard_constraints:
     table="[a-z0-9_]+",
 
 
+# On a cluster these run where snakemake runs: they take seconds and little memory, or need the network.
+localrules:
+    build_wordnet,
+    download_file,
+    fetch_weights,
+    plan,
+    plot_accounting,
+    plot_imagenet_correlation,
+    plot_productivity,
+    plot_systematicity,
+    plot_systematicity_gap,
+    plot_thinned_gap,
+    tabulate_accounting,
+    tabulate_blind_baselines,
+    tabulate_image_problems,
+    tabulate_imagenet_correlation,
+    tabulate_published_comparison,
+    write_run_record,
+    write_table_formats,
+
+
 def code_digest(script):
     """Digest of a script and the definitions of ours that it reaches."""
     return provenance.code_digest(str(SCRIPTS), script)
+
+
+def scaled(amount):
+    """Function that gives memory or time of a job: the amount at its first attempt, twice as much at each further one."""
+    return lambda wildcards, attempt: amount * 2 ** (attempt - 1)
+
+
+def get_n_cores(wildcards):
+    """Cores of the run; where a cluster has no such number, as many as it runs jobs at once."""
+    return workflow.resource_settings.cores or workflow.resource_settings.nodes
 
 
 def to_json(value):

@@ -16,7 +16,8 @@ rule score_entailment:
         "../../environment.yml"
     resources:
         gpu=1,
-        mem_mb=8000,
+        mem_mb=scaled(8000),
+        runtime=scaled(480),
     params:
         cfg=to_json(settings.entailment_settings(config)),
         code=code_digest("score_entailment.py"),

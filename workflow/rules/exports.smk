@@ -17,7 +17,7 @@ rule write_crepe_csv:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.crepe_csv_settings(config)),
         code=code_digest("write_crepe_csv.py"),
@@ -44,7 +44,7 @@ rule write_datasets_folder:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.card_settings(config)),
         code=code_digest("write_datasets_folder.py"),
@@ -74,7 +74,8 @@ rule write_webdataset:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
+        runtime=scaled(480),
     params:
         cfg=to_json(settings.crepe_csv_settings(config)),
         code=code_digest("write_webdataset.py"),

@@ -18,8 +18,8 @@ rule extract_features:
     threads: 1
     resources:
         gpu=1,
-        mem_mb=8000,
-        runtime=240,
+        mem_mb=scaled(8000),
+        runtime=scaled(240),
     params:
         cfg=get_settings(settings.features_settings, "model"),
         image_places=get_image_places(),

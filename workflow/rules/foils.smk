@@ -13,7 +13,7 @@ rule build_word_pool:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=config_json("foils", "min_pool_count"),
         code=code_digest("build_word_pool.py"),
@@ -46,7 +46,7 @@ rule build_foils:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.foils_settings(config)),
         code=code_digest("build_foils.py"),
@@ -74,7 +74,8 @@ rule score_foils:
         "../../environment.yml"
     resources:
         gpu=1,
-        mem_mb=8000,
+        mem_mb=scaled(8000),
+        runtime=scaled(480),
     params:
         cfg=to_json(settings.plausibility_settings(config)),
         code=code_digest("score_foils.py"),
@@ -101,7 +102,7 @@ rule filter_foils:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=16000,
+        mem_mb=scaled(16000),
     params:
         cfg=get_settings(settings.filter_settings, "family"),
         code=code_digest("filter_foils.py"),

@@ -11,7 +11,7 @@ rule parse_regions:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=4000,
+        mem_mb=scaled(4000),
     params:
         cfg=to_json(settings.parser_settings(config)),
         code=code_digest("parse_regions.py"),
@@ -38,7 +38,7 @@ rule build_region_graphs:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         code=code_digest("build_region_graphs.py"),
     message:
@@ -61,7 +61,7 @@ rule filter_graphs:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=12000,
+        mem_mb=scaled(12000),
     params:
         cfg=config_json("graphs", "min_atoms", "min_compounds", "duplicates"),
         code=code_digest("filter_graphs.py"),

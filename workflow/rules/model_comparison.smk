@@ -23,7 +23,7 @@ rule tabulate_model_comparison:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.model_comparison_settings(config)),
         code=code_digest("tabulate_model_comparison.py"),

@@ -18,7 +18,7 @@ rule build_own_sets:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.own_captions_settings(config)),
         code=code_digest("build_own_sets.py"),
@@ -42,7 +42,7 @@ rule tabulate_own_captions:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.productivity_tables_settings(config)),
         code=code_digest("tabulate_own_captions.py"),

@@ -18,7 +18,7 @@ rule plan:
         },
         snakefile=workflow.main_snakefile,
         profile=str(BASE / "profiles" / "plain"),
-        n_cores=workflow.cores,
+        n_cores=get_n_cores,
         code=code_digest("plan.py"),
     message:
         "Planning the run"

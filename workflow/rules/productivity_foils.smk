@@ -21,7 +21,7 @@ rule build_productivity_foils:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.productivity_foils_settings(config)),
         code=code_digest("build_productivity_foils.py"),

@@ -20,7 +20,7 @@ rule tabulate_imagenet_correlation:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=1000,
+        mem_mb=scaled(1000),
     params:
         cfg=to_json(settings.correlation_settings(config)),
         code=code_digest("tabulate_imagenet_correlation.py"),
@@ -53,7 +53,7 @@ rule plot_imagenet_correlation:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=1000,
+        mem_mb=scaled(1000),
     params:
         cfg=to_json(settings.correlation_settings(config)),
         code=code_digest("plot_imagenet_correlation.py"),
@@ -81,7 +81,7 @@ rule tabulate_published_comparison:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=1000,
+        mem_mb=scaled(1000),
     params:
         cfg=to_json(settings.comparison_settings(config)),
         code=code_digest("tabulate_published_comparison.py"),
@@ -111,7 +111,7 @@ rule tabulate_dataset_statistics:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=config_json("corpora", "use"),
         code=code_digest("tabulate_dataset_statistics.py"),

@@ -28,7 +28,7 @@ rule tabulate_raw_retrieval:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.raw_retrieval_settings(config)),
         code=code_digest("tabulate_raw_retrieval.py"),

@@ -13,7 +13,7 @@ rule filter_regions:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=config_json("regions"),
         code=code_digest("filter_regions.py"),

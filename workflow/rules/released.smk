@@ -17,7 +17,7 @@ rule build_released_sets:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         code=code_digest("build_released_sets.py"),
     message:
@@ -40,7 +40,7 @@ rule build_released_splits:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=get_settings(settings.released_splits_settings, "corpus"),
         code=code_digest("build_released_splits.py"),
@@ -65,7 +65,7 @@ rule build_released_flags:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=12000,
+        mem_mb=scaled(12000),
     params:
         code=code_digest("build_released_flags.py"),
     message:
@@ -100,7 +100,7 @@ rule tabulate_released:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.released_tables_settings(config)),
         code=code_digest("tabulate_released.py"),

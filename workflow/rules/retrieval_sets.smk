@@ -13,7 +13,7 @@ rule build_retrieval_sets:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         code=code_digest("build_retrieval_sets.py"),
     message:

@@ -15,7 +15,7 @@ rule score_retrieval_sets:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=get_settings(settings.scores_settings, "model"),
         code=code_digest("score_retrieval_sets.py"),

@@ -14,7 +14,7 @@ rule build_splits:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=config_json("splits", "min_count", "undecided"),
         code=code_digest("build_splits.py"),

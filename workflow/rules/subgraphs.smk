@@ -14,7 +14,7 @@ rule sample_subgraphs:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.subgraphs_settings(config)),
         code=code_digest("sample_subgraphs.py"),
@@ -38,7 +38,7 @@ rule filter_subgraphs:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.draw_settings(config)),
         code=code_digest("filter_subgraphs.py"),

@@ -22,7 +22,7 @@ rule tabulate_systematicity:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.tables_settings(config)),
         code=code_digest("tabulate_systematicity.py"),
@@ -51,7 +51,7 @@ rule tabulate_productivity:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.productivity_tables_settings(config)),
         code=code_digest("tabulate_productivity.py"),

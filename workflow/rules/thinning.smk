@@ -19,7 +19,7 @@ rule tabulate_thinned_gap:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.thinning_settings(config)),
         code=code_digest("tabulate_thinned_gap.py"),

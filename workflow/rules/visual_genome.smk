@@ -19,7 +19,7 @@ rule build_visual_genome:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.visual_genome_settings(config)),
         image_places=get_image_places(),

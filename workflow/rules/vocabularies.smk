@@ -12,7 +12,8 @@ rule parse_corpus:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=4000,
+        mem_mb=scaled(4000),
+        runtime=scaled(240),
     params:
         cfg=get_settings(settings.corpus_settings, "corpus"),
         code=code_digest("parse_corpus.py"),
@@ -37,7 +38,7 @@ rule build_vocabulary:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         code=code_digest("build_vocabulary.py"),
     message:

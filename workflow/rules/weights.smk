@@ -1,7 +1,3 @@
-localrules:
-    fetch_weights,
-
-
 rule fetch_weights:
     """Fetch the weights of a model that names a tag, a repository of the hub or a URL; jobs that compute are offline."""
     input:
