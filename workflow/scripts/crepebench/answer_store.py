@@ -9,6 +9,7 @@ Many jobs may use a store at once: a lock file beside the folder is held while s
 has one answer for ever: what another job added meanwhile wins over what comes later.
 """
 
+import errno
 import json
 import logging
 import os
@@ -112,8 +113,12 @@ def _append(path: Path, line: bytes) -> None:
     Raises:
         OSError: the disk is full, for example; names the file.
     """
-    with path.open("ab", buffering=0) as stream:
-        written = stream.write(line)
-        if written != len(line):
-            raise OSError(f"{path}: only {written} of {len(line)} bytes could be written")
-        os.fsync(stream.fileno())
+    try:
+        with path.open("ab", buffering=0) as stream:
+            start = stream.tell()
+            if stream.write(line) != len(line):
+                stream.truncate(start)  # else the next line would be appended to the torn one
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror}; an answer is not stored", str(path)) from error
