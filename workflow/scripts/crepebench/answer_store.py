@@ -22,6 +22,7 @@ from filelock import FileLock
 
 from crepebench.captioners import Answer, digest_of
 from crepebench.files import atomic_path
+from crepebench.locks import held
 
 logger = logging.getLogger(__name__)
 
@@ -49,14 +50,14 @@ class AnswerStore:
     def find(self, keys: Iterable[str]) -> dict[str, Answer]:
         """Returns the answers that are there, those that other jobs have added meanwhile included."""
         if self.folder.is_dir():
-            with self._lock:
+            with held(self._lock):
                 self._read_news()
         return {key: self._answers[key] for key in keys if key in self._answers}
 
     def add(self, key: str, answer: Answer) -> Answer:
         """Writes an answer unless its key has one, and returns the one that stands."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self._lock:
+        with held(self._lock):
             self._read_news()
             if key not in self._answers:
                 self._write_identity()

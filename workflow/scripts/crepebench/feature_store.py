@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from crepebench.files import PARTIAL, atomic_path, remove_leftovers
+from crepebench.locks import held
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ class FeatureStore:
     def locked(self) -> Iterator[None]:
         """Holds the lock of the model's folder against all other jobs; waits for it. May be nested."""
         self.folder.parent.mkdir(parents=True, exist_ok=True)
-        with self._lock:
+        with held(self._lock):
             yield
 
     def find(self, keys: Iterable[str]) -> dict[str, tuple[str, int]]:
