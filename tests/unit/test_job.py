@@ -39,6 +39,11 @@ def test_uncaught_exceptions_stand_in_the_log_and_only_there(tmp_path):
     assert said == ""
 
 
+def test_an_exception_without_a_message_is_named_by_its_kind(tmp_path):
+    start(tmp_path / "rule.log", tmp_path / "table.csv", "raise MemoryError").communicate()
+    assert "CRITICAL crepebench: MemoryError" in (tmp_path / "rule.log").read_text()
+
+
 def test_time_limit_of_a_scheduler_is_named_in_the_log_and_leaves_no_partial_file(tmp_path):
     process = start(tmp_path / "rule.log", tmp_path / "table.csv", "time.sleep(60)")
     assert process.stdout.readline() == "begun\n"

@@ -27,7 +27,7 @@ def start_log(snakemake) -> None:
     logging.captureWarnings(True)
 
     def log_exception(kind, error, traceback):
-        logger.critical("%s", error, exc_info=(kind, error, traceback))
+        logger.critical("%s", str(error) or kind.__name__, exc_info=(kind, error, traceback))
 
     sys.excepthook = log_exception
     signal.signal(signal.SIGTERM, _end)
