@@ -19,7 +19,7 @@ from crepebench.feature_store import SHARD_FILES, read_shard
 from .conftest import ROOT, TINY
 
 FAULTS = Path(__file__).parent / "faults"
-PATIENCE = 300
+PATIENCE = 600
 """Seconds to wait for something that a run should do."""
 
 
