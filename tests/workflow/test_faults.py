@@ -64,11 +64,12 @@ def kill_at_random(folder: Path, root: Path, target: str, n_kills: int, most_job
 
     Every third kill hits Snakemake alone, so that its jobs live on beside the next run.
     """
-    rng = random.Random(SEED)
-    with ExitStack() as attempts:
+    rng, attempts = random.Random(SEED), []
+    with ExitStack() as stack:
         for i in range(n_kills):
             n_jobs, seconds = rng.randint(0, most_jobs), rng.uniform(0, 4)
-            attempt = attempts.enter_context(background(folder, target, "--cores", "2", root=root))
+            attempt = stack.enter_context(background(folder, target, "--cores", "2", root=root))
+            attempts.append(attempt)
             attempt.wait_for(lambda: attempt.n_finished() >= n_jobs)  # noqa: B023
             time.sleep(seconds)
             assert attempt.is_running(), attempt.said()[-3000:]
@@ -76,7 +77,7 @@ def kill_at_random(folder: Path, root: Path, target: str, n_kills: int, most_job
             check_whole(folder / "results")
             assert_ok(run_snakemake(folder, "--unlock", root=root))
         assert_ok(run_snakemake(folder, target, "--cores", "2", root=root))
-        wait_for(lambda: not attempt.has_jobs())
+        wait_for(lambda: not any(attempt.has_jobs() for attempt in attempts))
 
 
 def test_a_run_that_is_killed_three_times_ends_with_the_same_tables(run, tiny_run, checkout):
@@ -92,10 +93,12 @@ def test_a_run_that_is_killed_three_times_ends_with_the_same_tables(run, tiny_ru
 
 @pytest.mark.slow
 def test_a_run_that_is_killed_ten_times_ends_with_the_same_tables(tiny_run, checkout, tmp_path):
-    kill_at_random(tmp_path, checkout, "all", n_kills=10, most_jobs=7)
-    assert tables_of(tmp_path) == tables_of(tiny_run)
-    check_settled(tmp_path)
-    made = {path.relative_to(tmp_path) for path in (tmp_path / "results").rglob("*") if path.is_file()}
+    folder = tmp_path / "run"
+    folder.mkdir()
+    kill_at_random(folder, checkout, "all", n_kills=10, most_jobs=7)
+    assert tables_of(folder) == tables_of(tiny_run)
+    check_settled(folder)
+    made = {path.relative_to(folder) for path in (folder / "results").rglob("*") if path.is_file()}
     expected = {path.relative_to(tiny_run) for path in (tiny_run / "results").rglob("*") if path.is_file()}
     assert {path for path in made ^ expected if "stores" not in path.parts} == set()
 
