@@ -1,10 +1,12 @@
+import io
 import json
 import logging
 import multiprocessing
+from pathlib import Path
 
 import pytest
 
-from crepebench.answer_store import AnswerStore
+from crepebench.answer_store import AnswerStore, _append
 from crepebench.captioners import Answer
 
 IDENTITY = {"backend": "openai", "model": "m", "temperature": 0.7}
@@ -110,10 +112,25 @@ def test_full_disk_stops_and_leaves_what_is_there(store, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as caught:
         store.add("b", ANSWER)
+    assert caught.value.filename == str(segments(store)[0])
     monkeypatch.undo()
     assert again(store).find(["a"]) == {"a": ANSWER}
+
+
+def test_half_an_answer_that_fills_the_disk_is_taken_back(store, monkeypatch):
+    class FullDisk(io.FileIO):
+        def write(self, line):
+            return super().write(line[:10])
+
+    store.add("a", ANSWER)
+    (segment,) = segments(store)
+    before = segment.read_bytes()
+    monkeypatch.setattr(Path, "open", lambda path, mode, buffering=-1: FullDisk(path, mode))
+    with pytest.raises(OSError, match="No space left"):
+        _append(segment, b"x" * 100)
+    assert segment.read_bytes() == before
 
 
 def add_in_rounds(root, name, barrier):

@@ -261,6 +261,13 @@ def test_half_written_shard_of_a_killed_job_is_no_shard(store):
     assert set(store.find(["a"])) == {"a"}
 
 
+def test_half_written_shards_of_killed_jobs_are_removed_when_another_is_written(store):
+    store.folder.mkdir(parents=True)
+    (store.folder / ".0123456789abcdef.123.partial.parquet").write_bytes(b"PAR1")
+    store.add(["a"], vectors(1))
+    assert [path.name for path in files_of(store)] == [f"{store.find(['a'])['a'][0]}.parquet"]
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_features_that_are_not_finite_are_refused(store, bad):
     added = vectors(5)

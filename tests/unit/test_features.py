@@ -1,6 +1,9 @@
 import csv
+import errno
 import io
 import json
+import os
+import tempfile
 import zipfile
 
 import numpy as np
@@ -597,3 +600,15 @@ def test_large_features_lie_in_a_file_and_are_the_same(stage, archive, monkeypat
     assert not isinstance(in_memory, np.memmap)
     assert isinstance(in_file, np.memmap)
     assert np.array_equal(in_memory, in_file)
+
+
+def test_large_features_for_which_temporary_files_have_no_room_are_an_error(stage, archive, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    stage.run([set_row(1, "a", ["b", "c"])], images_of(archive, 1))
+    monkeypatch.setattr("crepebench.feature_reader.MOST_BYTES", 7)
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    with pytest.raises(OSError, match=r"No space left on device: .* bytes") as caught:
+        read_features(stage.index)
+    assert caught.value.filename == tempfile.gettempdir()

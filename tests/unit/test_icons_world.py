@@ -853,3 +853,14 @@ def test_model_that_equals_its_twin_has_no_difference():
     row = control_row(groups * 2, 200, [1])
     assert [row[f"difference{end}"] for end in ("", "_low", "_high")] == pytest.approx([0.0] * 3, abs=1e-9)
     assert row["gap_low"] < row["gap"] < row["gap_high"]
+
+
+@pytest.mark.parametrize("form", ["cc12m", "yfcc_extract", "laion400m"])
+def test_files_of_captions_are_written_whole_or_not_at_all(tmp_path, monkeypatch, form):
+    def fill_the_disk(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fill_the_disk)
+    with pytest.raises(OSError, match="No space left"):
+        write_captions(form, "c", ["a jar"], tmp_path, np.random.default_rng(0))
+    assert list(tmp_path.iterdir()) == []

@@ -164,6 +164,15 @@ def test_known_keys_are_added_once(tmp_path):
     assert len(list(known.folder.iterdir())) == 2
 
 
+def test_what_a_killed_job_left_among_known_keys_is_removed_by_the_next(tmp_path):
+    known = KnownKeys(str(tmp_path), {"corpus_id": "c:1"})
+    known.folder.mkdir()
+    (known.folder / ".0123.9.partial.parquet").write_bytes(b"PAR1")
+    known.add(rows({JAR: 1}, REACHED))
+    (path,) = known.folder.iterdir()
+    assert not path.name.startswith(".")
+
+
 def test_draws_of_the_last_wave_decide_what_is_left(tmp_path):
     paths = [str(tmp_path / f"{name}.parquet") for name in ("wave", "found", "draws", "vocabulary")]
     write_table(paths[0], VOCABULARY, rows({JAR: 0, BOX: 0, RED: 0}).to_dicts())

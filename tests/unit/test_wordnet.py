@@ -1,5 +1,6 @@
 import multiprocessing
 import shutil
+import socket
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -159,3 +160,23 @@ def test_forked_processes_do_not_disturb_each_other(wordnet_folder, wordnet_read
     with ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("fork")) as processes:
         found = list(processes.map(senses_in_a_fork, orders))
     assert all(one == expected for one in found)
+
+
+def test_download_that_hangs_is_given_up(monkeypatch):
+    found = []
+    monkeypatch.setattr("nltk.download", lambda *_, **__: found.append(socket.getdefaulttimeout()))
+    assert wordnet._download_wordnet() is None
+    assert found == [wordnet.TIMEOUT]
+    assert socket.getdefaulttimeout() is None
+
+
+def test_files_of_the_folder_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    def fill_the_disk(source, target):
+        Path(target).write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", fill_the_disk)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_wordnet(str(tmp_path), '{"install": false}')
+    assert Path(caught.value.filename).parent == tmp_path / "corpora" / "wordnet"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

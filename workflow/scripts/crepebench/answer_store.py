@@ -9,6 +9,7 @@ Many jobs may use a store at once: a lock file beside the folder is held while s
 has one answer for ever: what another job added meanwhile wins over what comes later.
 """
 
+import errno
 import json
 import logging
 import os
@@ -21,6 +22,7 @@ from filelock import FileLock
 
 from crepebench.captioners import Answer, digest_of
 from crepebench.files import atomic_path
+from crepebench.locks import held
 
 logger = logging.getLogger(__name__)
 
@@ -48,14 +50,14 @@ class AnswerStore:
     def find(self, keys: Iterable[str]) -> dict[str, Answer]:
         """Returns the answers that are there, those that other jobs have added meanwhile included."""
         if self.folder.is_dir():
-            with self._lock:
+            with held(self._lock):
                 self._read_news()
         return {key: self._answers[key] for key in keys if key in self._answers}
 
     def add(self, key: str, answer: Answer) -> Answer:
         """Writes an answer unless its key has one, and returns the one that stands."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self._lock:
+        with held(self._lock):
             self._read_news()
             if key not in self._answers:
                 self._write_identity()
@@ -112,8 +114,12 @@ def _append(path: Path, line: bytes) -> None:
     Raises:
         OSError: the disk is full, for example; names the file.
     """
-    with path.open("ab", buffering=0) as stream:
-        written = stream.write(line)
-        if written != len(line):
-            raise OSError(f"{path}: only {written} of {len(line)} bytes could be written")
-        os.fsync(stream.fileno())
+    try:
+        with path.open("ab", buffering=0) as stream:
+            start = stream.tell()
+            if stream.write(line) != len(line):
+                stream.truncate(start)  # else the next line would be appended to the torn one
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror}; an answer is not stored", str(path)) from error

@@ -1,6 +1,7 @@
 """Read the features of an index, and what is known of its texts and crops."""
 
 import json
+import os
 import tempfile
 from dataclasses import dataclass
 
@@ -82,8 +83,18 @@ def read_features(index_path: str) -> Features:
 
 
 def _allocate(shape: tuple[int, int]) -> np.ndarray:
-    """Returns a float32 array, in memory or in a file that vanishes with it."""
-    if np.prod(shape) * np.dtype(np.float32).itemsize <= MOST_BYTES:
+    """Returns a float32 array, in memory or in a file that vanishes with it.
+
+    Raises:
+        OSError: the folder for temporary files is too small; names it.
+    """
+    n_bytes = int(np.prod(shape)) * np.dtype(np.float32).itemsize
+    if n_bytes <= MOST_BYTES:
         return np.empty(shape, np.float32)
     with tempfile.TemporaryFile() as file:
+        if hasattr(os, "posix_fallocate"):  # else a full disk would end the process while it fills the array
+            try:
+                os.posix_fallocate(file.fileno(), 0, n_bytes)
+            except OSError as error:
+                raise OSError(error.errno, f"{error.strerror}: {n_bytes:,} bytes", tempfile.gettempdir()) from error
         return np.memmap(file, np.float32, "w+", shape=shape)

@@ -26,7 +26,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from filelock import FileLock
 
-from crepebench.files import atomic_path
+from crepebench.files import PARTIAL, atomic_path, remove_leftovers
+from crepebench.locks import held
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ MOST_OFF_UNIT = 1e-3
 DAMAGED = ".damaged"
 SHARD_FILES = "[0-9a-f]" * 16 + ".parquet"
 DAMAGED_FILES = SHARD_FILES + DAMAGED
-PARTIAL_FILES = ".*.partial.parquet"
+PARTIAL_FILES = f".*{PARTIAL}.parquet"
 """Patterns of the files in a model's folder; partial ones are `crepebench.files.atomic_path`'s."""
 REPAIR = (
     "repair it with `snakemake --forcerun extract_features` and the options (-d, --configfile, --cores) of your run; "
@@ -70,7 +71,7 @@ class FeatureStore:
     def locked(self) -> Iterator[None]:
         """Holds the lock of the model's folder against all other jobs; waits for it. May be nested."""
         self.folder.parent.mkdir(parents=True, exist_ok=True)
-        with self._lock:
+        with held(self._lock):
             yield
 
     def find(self, keys: Iterable[str]) -> dict[str, tuple[str, int]]:
@@ -143,6 +144,7 @@ class FeatureStore:
                 self._write_shard([keys[i] for i in new], vectors[new])
 
     def _write_shard(self, keys: list[str], vectors: np.ndarray) -> None:
+        remove_leftovers(self.folder, PARTIAL_FILES)  # a killed writer's shard may never be written again
         numbers = np.ascontiguousarray(vectors, dtype=PRECISIONS[self._precision])
         raw = numbers.tobytes()
         width = numbers.shape[1] * numbers.itemsize

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
+from crepebench.files import PARTIAL, remove_leftovers
 from crepebench.schema import VOCABULARY, read_table, write_tables
 from crepebench.vocabularies import KEY_FIELDS
 
@@ -37,6 +38,7 @@ class KnownKeys:
 
     def add(self, rows: pl.DataFrame) -> None:
         """Adds rows of table VOCABULARY; those of keys that are there already are left out."""
+        remove_leftovers(self.folder, f".*{PARTIAL}.parquet")
         new = rows.join(self.read(), on=KEY_FIELDS, how="anti").sort(KEY_FIELDS)
         if len(new):
             digest = hashlib.sha256(new.write_csv().encode()).hexdigest()[:24]

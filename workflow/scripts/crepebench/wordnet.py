@@ -12,11 +12,15 @@ import json
 import logging
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+
+from crepebench.files import atomic_path
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +30,8 @@ DATABASE_FILES = tuple(f"{kind}.{pos}" for kind in ("data", "index") for pos in 
 OPTIONAL_FILES = ("cntlist.rev", "lexnames", "index.sense")
 DEBIAN_FOLDER = Path("/usr/share/wordnet")
 DEBIAN_PACKAGE = "wordnet-base"
+TIMEOUT = 60
+"""Seconds without an answer after which the download has failed; nltk sets none."""
 
 # The 45 lexicographer files of WordNet 3.0, in the order of their numbers (lexnames(5WN)).
 LEXICOGRAPHER_FILES = (
@@ -64,13 +70,18 @@ def write_wordnet(output_path: str, cfg: str) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for name in DATABASE_FILES + OPTIONAL_FILES:
         if (source / name).is_file():
-            shutil.copyfile(source / name, target / name)
-    if not (target / "cntlist.rev").exists():
-        (target / "cntlist.rev").write_text("")
-    if not (target / "lexnames").exists():
-        (target / "lexnames").write_text(lexnames_text())
-    if not (target / "index.sense").exists():
-        (target / "index.sense").write_text("".join(line + "\n" for line in sense_index_lines(target)))
+            with atomic_path(str(target / name)) as partial:
+                shutil.copyfile(source / name, partial)
+    _write_missing(target / "cntlist.rev", lambda: "")
+    _write_missing(target / "lexnames", lexnames_text)
+    _write_missing(target / "index.sense", lambda: "".join(line + "\n" for line in sense_index_lines(target)))
+
+
+def _write_missing(path: Path, text: Callable[[], str]) -> None:
+    """Writes a file that the source lacks."""
+    if not path.exists():
+        with atomic_path(str(path)) as partial:
+            Path(partial).write_text(text())
 
 
 def find_wordnet() -> Path | None:
@@ -110,11 +121,15 @@ def _download_wordnet() -> Path | None:
     folder = tempfile.mkdtemp(prefix="wordnet")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     logger.info("WordNet: neither in nltk's data path nor in %s; downloading it", DEBIAN_FOLDER)
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(TIMEOUT)
     try:
         nltk.download("wordnet", download_dir=folder, quiet=True, raise_on_error=True)
     except Exception as error:  # nltk raises plain ValueError, URLError and its own errors alike
         logger.warning("WordNet: the download failed (%s)", error)
         return None
+    finally:
+        socket.setdefaulttimeout(before)
     found = Path(folder) / "corpora" / "wordnet"
     if is_wordnet_folder(found):
         return found

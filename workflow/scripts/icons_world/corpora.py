@@ -198,11 +198,13 @@ def write_captions(format_: str, corpus: str, captions: list[str], folder: Path,
         lines = [f"{url}\t{phrases.cc12m_row(text, rng)}" for url, text in zip(urls, captions, strict=True)]
         lines += [urls[0], f"{urls[0]}\t"]  # a row without its second column, and an empty caption
         undecodable = b"\xff\xfe\tno UTF-8\n"
-        (folder / "cc12m.tsv").write_bytes("".join(f"{line}\n" for line in lines).encode() + undecodable)
+        with atomic_path(str(folder / "cc12m.tsv")) as partial:
+            Path(partial).write_bytes("".join(f"{line}\n" for line in lines).encode() + undecodable)
     elif format_ == "yfcc_extract":
         rows = [(url, *phrases.yfcc15m_row(text, rng)) for url, text in zip(urls, captions, strict=True)]
         rows += [(urls[0], "", ""), (urls[0], "100%25+icons", "")]  # no text at all, and a literal per cent sign
-        (folder / "yfcc15m.tsv").write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+        with atomic_path(str(folder / "yfcc15m.tsv")) as partial:
+            Path(partial).write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     elif format_ == "laion400m":
         texts = [phrases.laion400m_row(text, rng) for text in captions] + [None, "   "]
         urls += [urls[0], urls[0]]
@@ -211,6 +213,7 @@ def write_captions(format_: str, corpus: str, captions: list[str], folder: Path,
             rows = range(shard, len(texts), LAION_SHARDS)
             columns = [list(rows), [urls[i] for i in rows], [texts[i] for i in rows]]
             table = pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema)
-            pq.write_table(table, folder / f"part-{shard:05d}.parquet", row_group_size=500)
+            with atomic_path(str(folder / f"part-{shard:05d}.parquet")) as partial:
+                pq.write_table(table, partial, row_group_size=500)
     else:
         raise ValueError(f"unknown corpus format {format_!r}: use cc12m, yfcc_extract or laion400m")
