@@ -149,3 +149,17 @@ def test_a_row_with_too_few_or_too_many_cells_is_named(tmp_path):
         path.write_text(text, newline="")
         with pytest.raises(ValueError, match=r"mine-01-\w+ has more or fewer cells than there are columns"):
             read_sheet(str(path))
+
+
+def test_a_sheet_in_another_encoding_is_named(tmp_path):
+    write_sheet(tmp_path / "a.csv", done="yes", missed_objects="caf\u00e9")
+    text = (tmp_path / "a.csv").read_text(encoding="utf-8")
+    (tmp_path / "a.csv").write_bytes(text.encode("cp1252"))
+    with pytest.raises(ValueError, match=r"a\.csv: not a text in UTF-8"):
+        read_sheet(str(tmp_path / "a.csv"))
+
+
+def test_an_id_of_thousands_of_digits_is_unknown(tmp_path):
+    path = write_sheet(tmp_path / "a.csv", id=f"mine-{'9' * 5_000}-0123456789")
+    with pytest.raises(ValueError, match="is unknown"):
+        read_sheet(path)

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from crepebench.corpora import list_files, read_batches
-from crepebench.files import atomic_path
+from crepebench.files import atomic_path, named_faults
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
 from crepebench.parser_labels import Facts, LabelledCaption, graph_facts, label_fact
 from crepebench.parsing import load_parser, parse_texts
@@ -26,6 +26,7 @@ SHEET_COLUMNS = ("id", "corpus", "style", "caption", *FOUND, *CORRECTIONS, "done
 DONE = "yes"
 FACT_SEPARATOR = re.compile(r"\s*(?:;\s|\n|;$)\s*")
 PART_SEPARATOR = " > "
+NUMBER = re.compile("[0-9]{1,9}")
 DIGEST_LENGTH = 10
 """Hexadecimal digits of the digest in an id."""
 
@@ -90,14 +91,15 @@ def read_sheet(path: str) -> list[LabelledCaption]:
     """Reads a sheet that people have filled in.
 
     Raises:
-        ValueError: the columns are others, an id is unknown, a caption or what the parser found was edited, a row is
-            not done, or a correction is no fact; names file and row.
+        ValueError: it is no CSV in UTF-8, the columns are others, an id is unknown, a caption or what the parser found
+            was edited, a row is not done, or a correction is no fact; names file and row.
     """
-    with open(path, newline="", encoding="utf-8-sig") as file:
+    with named_faults(path), open(path, newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file)
         rows = list(reader)
-    if tuple(reader.fieldnames or ()) != SHEET_COLUMNS:
-        raise ValueError(f"{path}: has the columns {reader.fieldnames}; a review sheet has {list(SHEET_COLUMNS)}")
+        columns = tuple(reader.fieldnames or ())
+    if columns != SHEET_COLUMNS:
+        raise ValueError(f"{path}: has the columns {list(columns)}; a review sheet has {list(SHEET_COLUMNS)}")
     if not rows:
         raise ValueError(f"{path}: holds no caption")
     for row in rows:
@@ -117,7 +119,7 @@ def _check_row(path: str, row: dict) -> None:
         ValueError: it is not; names file and row.
     """
     corpus, _, rest = row["id"].rpartition("-")[0].rpartition("-")
-    if corpus != row["corpus"] or not rest.isdecimal():
+    if corpus != row["corpus"] or not NUMBER.fullmatch(rest):
         raise ValueError(f"{path}: the id {row['id']!r} is unknown: it is no caption of corpus {row['corpus']!r}")
     if None in row or None in row.values():
         raise ValueError(f"{path}: {row['id']} has more or fewer cells than there are columns")
