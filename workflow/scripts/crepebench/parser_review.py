@@ -27,6 +27,8 @@ DONE = "yes"
 FACT_SEPARATOR = re.compile(r"\s*(?:;\s|\n|;$)\s*")
 PART_SEPARATOR = " > "
 NUMBER = re.compile("[0-9]{1,9}")
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""How a cell begins that a spreadsheet would take for a formula, and run; or one that has been guarded."""
 DIGEST_LENGTH = 10
 """Hexadecimal digits of the digest in an id."""
 
@@ -62,6 +64,17 @@ def sheet_row(corpus: str, style: str, number: int, caption: str, facts: Facts) 
     }
 
 
+def guarded(cell: str) -> str:
+    """Returns a cell that a spreadsheet shows as text: captions are from the web, and people open the sheet."""
+    return f"'{cell}" if FORMULA.match(cell) else cell
+
+
+def unguarded(cell):
+    """Returns a cell as it was before it was guarded; what is no text, as it is."""
+    is_guarded = isinstance(cell, str) and cell.startswith("'") and FORMULA.match(cell)
+    return cell[1:] if is_guarded else cell
+
+
 def build_parser_review(corpus_paths: Mapping[str, Sequence[str]], sheet_path: str, cfg: str) -> None:
     """Writes the sheet of captions sampled from each corpus.
 
@@ -84,7 +97,7 @@ def build_parser_review(corpus_paths: Mapping[str, Sequence[str]], sheet_path: s
     with atomic_path(sheet_path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, SHEET_COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: guarded(cell) for name, cell in row.items()} for row in rows)
 
 
 def read_sheet(path: str) -> list[LabelledCaption]:
@@ -96,7 +109,7 @@ def read_sheet(path: str) -> list[LabelledCaption]:
     """
     with named_faults(path), open(path, newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file)
-        rows = list(reader)
+        rows = [{name: unguarded(cell) for name, cell in row.items()} for row in reader]
         columns = tuple(reader.fieldnames or ())
     if columns != SHEET_COLUMNS:
         raise ValueError(f"{path}: has the columns {list(columns)}; a review sheet has {list(SHEET_COLUMNS)}")
