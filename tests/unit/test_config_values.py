@@ -38,6 +38,9 @@ def test_config_as_it_is_passes():
         ("foils", "max_lost", float("nan")),
         ("captioner", "timeout", float("inf")),
         ("models", "seeds", [1.0]),
+        ("audit", "seed", 10**400),
+        ("captioner", "timeout", 10**400),
+        ("foils", "seed", 2**63),
     ],
 )
 def test_number_of_another_kind_is_refused_by_key(block, key, value):

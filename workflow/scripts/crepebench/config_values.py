@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+LONG_NUMBER = 1 << 63
 MOST_JOBS = 99_999
 """Names of parts have five digits."""
 PARTS = (("visual_genome", "image_parts"), ("graphs", "parts"), ("corpora", "shards"), ("foils", "parts"))
@@ -31,14 +32,14 @@ def check_values(config: Mapping, schema: Mapping) -> None:
     from jsonschema import Draft202012Validator, validators
 
     types = Draft202012Validator.TYPE_CHECKER
-    types = types.redefine("integer", lambda _, value: type(value) is int)
-    types = types.redefine("number", lambda _, value: type(value) in (int, float) and math.isfinite(value))
+    types = types.redefine("integer", lambda _, value: _is_whole(value))
+    types = types.redefine("number", lambda _, value: _is_whole(value) or _is_fraction(value))
     strict = validators.extend(Draft202012Validator, type_checker=types)
     for error in strict(schema).iter_errors(config):
         key = ".".join(map(str, error.absolute_path))
         raise ValueError(
             f"config: {key}: {error.instance!r:.80} is no number of its kind: whole numbers have no point, and none is "
-            "infinite"
+            "infinite or has more than 63 bits"
         )
     for block, key in PARTS:
         if config[block][key] > MOST_JOBS:
@@ -57,6 +58,14 @@ def check_values(config: Mapping, schema: Mapping) -> None:
             "config: captioner.api_key_variable is no name of an environment variable (letters, digits and _); it "
             "names the variable that holds the key, and is not the key itself"
         )
+
+
+def _is_whole(value) -> bool:
+    return type(value) is int and abs(value) < LONG_NUMBER
+
+
+def _is_fraction(value) -> bool:
+    return type(value) is float and math.isfinite(value)
 
 
 def _texts(value, key: str = "") -> Iterator[tuple[str, str]]:
