@@ -11,7 +11,9 @@ from crepebench.annotations import (
     convert_items,
     field,
     identifier,
+    item_list,
     names_of,
+    pixels,
     read_entries,
     read_items,
     text_list,
@@ -266,3 +268,62 @@ def test_other_forms_of_a_list_of_texts_are_refused(value):
 )
 def test_names_have_one_normal_form(text, name):
     assert canonical_name(text) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('[{"image_id": ' + "9" * 5_000 + "}]", "integer string conversion"),
+        ('[{"image_id": ' + "[" * 100_000, "recursion"),
+    ],
+)
+def test_numbers_and_brackets_without_end_are_damage(tmp_path, text, reason):
+    with pytest.raises(ValueError, match=rf"objects\.json: its JSON is damaged .*{reason}"):
+        entries_of(tmp_path, text)
+
+
+def test_text_that_nobody_closes_does_not_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("crepebench.annotations.MOST_ENTRY_CHARACTERS", 4 * CHUNK_BYTES)
+    path = zipped(tmp_path / "objects.json.zip", '[{"image_id": 1, "name": "' + "a" * 64 * CHUNK_BYTES)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"objects\.json\.zip: its JSON is damaged \(an entry has more than"):
+        list(read_entries(path))
+    assert tracemalloc.get_traced_memory()[1] < 40 * CHUNK_BYTES
+    tracemalloc.stop()
+
+
+def test_encrypted_zip_is_refused_by_name(tmp_path):
+    path = tmp_path / "objects.json.zip"
+    data = bytearray(zipped(path, "[]") and path.read_bytes())
+    data[6] |= 1  # says that the member is encrypted, in its own head and in the list at the end
+    data[data.index(b"PK\1\2") + 8] |= 1
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"objects\.json\.zip: the zip is damaged .*encrypted"):
+        list(read_entries(str(path)))
+
+
+def test_error_of_whoever_takes_the_entries_is_not_one_of_the_file(tmp_path):
+    entries = read_entries(unpacked(tmp_path / "objects.json", '[{"image_id": 1}]'))
+    next(entries)
+    with pytest.raises(OSError, match="the disk is full"):
+        entries.throw(OSError("the disk is full"))
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63), 1e300, 10**400])
+def test_numbers_that_no_table_can_hold_are_refused(value):
+    for read in (identifier, whole_number, pixels):
+        if read is not pixels or isinstance(value, int):
+            with pytest.raises(FormError, match=r"^x is "):
+                read({"x": value}, "x")
+
+
+def test_half_of_a_character_is_no_text():
+    with pytest.raises(FormError, match=r"names is '.ud800', which holds half of a character"):
+        names_of({"names": ["\ud800"]})
+
+
+@pytest.mark.parametrize("value", [5, "abc", {"a": 1}, True])
+def test_list_of_items_that_is_none_is_refused(value):
+    with pytest.raises(FormError, match=r"objects is .*, not a list"):
+        item_list({"objects": value}, "objects")
+    assert item_list({"objects": None}, "objects") == []

@@ -42,7 +42,7 @@ def test_samples_of_a_tar_are_estimated_from_its_first_members(tmp_path, monkeyp
 @pytest.mark.parametrize("kind", ["parquet", "webdataset"])
 def test_damaged_file_is_named(tmp_path, kind):
     (tmp_path / "a").write_bytes(b"x" * 600)
-    with pytest.raises(ValueError, match=r"a: the file is damaged \("):
+    with pytest.raises(ValueError, match=r"a: the file is damaged "):
         count_captions(str(tmp_path / "a"), kind)
 
 
@@ -52,3 +52,17 @@ def test_a_corpus_has_the_rows_of_its_files_or_of_its_subset(tmp_path):
     paths = [str(tmp_path / name) for name in ("a.tsv", "b.tsv", "subset.tsv")]
     assert count_corpus(paths[:2], {"format": "cc12m"}) == 7
     assert count_corpus(paths, {"format": "yfcc15m_clip", "subset": paths[2]}) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "content"),
+    [
+        ("a.tsv.gz", "tsv", gzip.compress(b"a jar\n" * 99)[:-9]),
+        ("a.parquet", "parquet", b"PAR1\x15\x04\x15\x00PAR1"),
+        ("a.tar", "webdataset", gzip.compress(b"a jar" * 999)[:40]),
+    ],
+)
+def test_compressed_or_cut_file_that_is_damaged_is_named(tmp_path, name, kind, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"{name}: the file is damaged"):
+        count_captions(str(tmp_path / name), kind)

@@ -317,3 +317,34 @@ def test_missing_file_or_empty_folder_is_refused(tmp_path, name):
     (tmp_path / "nested" / "folder").mkdir(parents=True)
     with pytest.raises(FileNotFoundError, match=f"corpus: there is no file at .*{name}"):
         list_files([str(tmp_path / name)])
+
+
+def test_list_of_line_numbers_that_is_cut_off_is_refused_by_name(tmp_path):
+    path = tmp_path / "subset.tsv.gz"
+    path.write_bytes(gzip.compress(b"0\n3\n")[:-9])
+    with pytest.raises(ValueError, match=r"subset\.tsv\.gz: no list of line numbers"):
+        read_line_numbers(str(path))
+
+
+def test_empty_line_in_a_list_of_line_numbers_is_no_number(tmp_path):
+    assert read_line_numbers(write(tmp_path / "subset.tsv", "3\tx\n\tx\n0\tx\n")).tolist() == [0, 3]
+
+
+def test_parquet_file_with_two_columns_of_one_name_is_refused(tmp_path):
+    column = pa.array(["a jar"])
+    pq.write_table(pa.Table.from_arrays([column, column], names=["TEXT", "TEXT"]), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=r"a\.parquet: has several columns 'TEXT'"):
+        read([str(tmp_path / "a.parquet")], {"format": "laion400m"})
+
+
+def test_csv_file_that_begins_with_an_empty_line_is_refused(tmp_path):
+    path = write(tmp_path / "a.csv", "\nhttps://h/1.jpg,a jar\n")
+    with pytest.raises(ValueError, match=r"a\.csv: has 0 columns, so there is no column number 2"):
+        read([path], {"format": "csv", "caption": 2})
+
+
+def test_caption_of_a_tar_that_is_too_large_for_one_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(caption_files, "MOST_ROW_BYTES", 100)
+    write_tar(tmp_path / "a.tar", ["a jar", "x" * 101])
+    with pytest.raises(ValueError, match=r"a\.tar: member 1\.txt has more than 100 bytes; is it a caption"):
+        read([str(tmp_path / "a.tar")], {"format": "webdataset", "caption": "txt"})

@@ -19,6 +19,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+import requests
 
 from crepebench.downloads import (
     DownloadError,
@@ -29,7 +30,7 @@ from crepebench.downloads import (
     validate_files,
 )
 from crepebench.manifests import ManifestEntry
-from crepebench.transfers import Patience, progress_text
+from crepebench.transfers import Patience, RefusedError, progress_text, refuse_other_places
 
 PATIENCE = Patience(retries=2, timeout=10.0, backoff=0.01, longest_wait=5.0, log_interval=0.0)
 NAME = "objects.json.zip"
@@ -426,6 +427,9 @@ def padded(start: bytes) -> bytes:
         (Answer(body=OTHER_BODY), f"its SHA-256 is {hashlib.sha256(OTHER_BODY).hexdigest()}, not"),
         (Answer(headers={"Content-Encoding": "gzip"}), "the file is encoded (gzip)"),
         (Answer(status=302, headers={"Location": "https://visualgenome.org/x"}, body=b""), "to the lapsed domain"),
+        (Answer(status=302, headers={"Location": "file:///etc/passwd"}, body=b""), "is not https: file:///etc/passwd"),
+        (Answer(status=302, headers={"Location": "ftp://127.0.0.1/x"}, body=b""), "is not https: ftp://127.0.0.1/x"),
+        (Answer(status=302, headers={"Location": "http://[x"}, body=b""), "a URL that cannot be read"),
     ],
 )
 def test_wrong_body_is_refused_and_the_next_mirror_tried(server, target, log, bad, reason):
@@ -435,6 +439,21 @@ def test_wrong_body_is_refused_and_the_next_mirror_tried(server, target, log, ba
     assert target.read_bytes() == BODY
     assert [path for path, _, _ in server.requests] == ["/bad", "/good"]
     assert reason in log.text
+
+
+def test_redirection_that_leaves_https_is_refused_before_it_is_followed():
+    answer = requests.Response()
+    answer.url, answer.status_code = "https://a.org/x", 302
+    answer.headers["Location"] = "https://b.org/x"
+    refuse_other_places(answer)
+    answer.headers["Location"] = "http://b.org/x"
+    with pytest.raises(RefusedError, match=r"status 302 leads to a URL that is not https: http://b\.org/x"):
+        refuse_other_places(answer)
+
+
+def test_size_of_thousands_of_digits_is_not_known(server, target):
+    url = server.url("/a", Answer(headers={"Content-Length": "9" * 5_000}, states_length=False))
+    assert download_file(entry_of(url), str(target), PATIENCE)["url"] == url
 
 
 @pytest.mark.parametrize("body", [padded(b"<html>"), BODY[:HALF], BODY[:-30] + bytes(30), b""])

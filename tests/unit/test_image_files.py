@@ -222,3 +222,10 @@ def test_zip_lacks_if_neither_it_nor_its_folder_is_there(tmp_path, there, lackin
         if not name.endswith("/"):
             path.touch()
     assert lacking_zips(str(tmp_path)) == lacking
+
+
+def test_names_of_thousands_of_digits_are_no_numbers(tmp_path):
+    assert expected_file(7, f"https://h/VG_100K/{'9' * 5_000}.jpg") == ("VG_100K", 7)
+    with zipfile.ZipFile(tmp_path / "images.zip", "w") as archive:
+        archive.writestr(f"VG_100K/{'9' * 5_000}.jpg", b"abc")
+    assert list_image_files([str(tmp_path / "images.zip")]) == {}

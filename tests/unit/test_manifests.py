@@ -110,6 +110,8 @@ def test_present_host_comes_first(entries):
         ("urls", ["https:///a"], "url https:///a names no host"),
         ("urls", ["https://[a"], r"url https://\[a cannot be read"),
         ("urls", [3], "url 3 is no text"),
+        ("urls", ["https://me:secret@example.org/a"], "a url on example.org holds a user or password"),
+        ("confidence", [], r"confidence \[\] is none of"),
         ("urls", ["https://example.org/a", "https://visualgenome.org/a"], "is on the lapsed domain visualgenome.org"),
         ("bytes", 0, "bytes 0 is neither a positive integer nor null"),
         ("bytes", "10", "bytes '10' is neither"),
@@ -223,3 +225,26 @@ def test_version_is_the_wanted_one_or_the_newest_before_it_or_the_oldest(entries
 def test_file_that_no_entry_holds_is_named(entries):
     with pytest.raises(ValueError, match=r"no entry of the manifest holds object\.json"):
         choose_version(entries.values(), "object.json", "1.2")
+
+
+@pytest.mark.parametrize("text", ["files: [2001-99-99]", "[" * 5_000, "files: [{1: 2, a: 3}]"])
+def test_odd_yaml_is_refused_by_name(tmp_path, text):
+    (tmp_path / "manifest.yaml").write_text(text)
+    with pytest.raises(ValueError, match=r"manifest\.yaml: (no YAML|entry 1)"):
+        read_manifest(str(tmp_path / "manifest.yaml"))
+
+
+def test_manifest_in_another_encoding_is_refused_by_name(tmp_path):
+    (tmp_path / "manifest.yaml").write_bytes("files: [\u00e9]".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"manifest\.yaml: no YAML in UTF-8"):
+        read_manifest(str(tmp_path / "manifest.yaml"))
+
+
+def test_few_lines_of_yaml_that_hold_gigabytes_are_refused_at_once(tmp_path):
+    lines = ["a: &a [" + "x, " * 9 + "x]"]
+    lines += [f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]" for old, new in zip("abcdefgh", "bcdefghi", strict=True)]
+    text = yaml.safe_dump({"files": [FIELDS]}).replace("version: '1.4'", "version: {" + ", ".join(lines) + "}")
+    (tmp_path / "manifest.yaml").write_text(text)
+    with pytest.raises(ValueError, match=r"entry 1 \(objects\.json\.zip\): version .* is neither text") as error:
+        read_manifest(str(tmp_path / "manifest.yaml"))
+    assert len(str(error.value)) < 100_000

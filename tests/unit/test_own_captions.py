@@ -61,6 +61,12 @@ def test_an_image_of_visual_genome_is_named_by_its_id(folder):
         ({"image_id": 7}, "image_not_named"),
         ({"image": "c.png"}, "image_missing"),
         ({"image": "sub"}, "image_missing"),
+        ({"image": "a\0.png"}, "image_missing"),
+        ({"image": "\ud800.png"}, "image_missing"),
+        ({"image": "/dev/zero"}, "image_missing"),
+        ({"caption": "a jar\ud83d"}, "caption_invalid"),
+        ({"caption": ["a jar"]}, "caption_invalid"),
+        ({"image": None, "image_id": 10**400}, "image_unknown"),
         ({"image": "bad.png"}, "image_unreadable"),
         ({"caption": " "}, "caption_empty"),
         ({"caption": None}, "caption_empty"),
@@ -70,6 +76,9 @@ def test_an_image_of_visual_genome_is_named_by_its_id(folder):
         (dict(zip(BOX, (300, 0, 5, 5), strict=True)), "box_outside"),
         ({"foils": "a blue jar"}, "foils_unreadable"),
         ({"foils": ["a", 1]}, "foils_unreadable"),
+        ({"foils": 5}, "foils_unreadable"),
+        ({"foils": {"a": 1}}, "foils_unreadable"),
+        ({"foils": ["\ud800"]}, "foils_unreadable"),
         ({"foils": ["a Red  jar"]}, "foil_is_caption"),
         ({"foils": ["a cup", "A cup"]}, "foil_repeated"),
         ({"foils": [" "]}, "foil_empty"),
@@ -110,4 +119,25 @@ def test_tables_of_all_forms_hold_the_same_rows(tmp_path):
 def test_a_table_of_another_form_is_refused(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=message):
+        read_records(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("foils", [" ", None, float("nan"), []])
+def test_a_cell_without_foils_asks_for_some(folder, foils):
+    (row,), _ = use(folder, record(foils=foils))
+    assert row.foils == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv", "image,caption\na.png,caf\u00e9\n".encode("latin-1")),
+        ("t.jsonl", '{"caption": "caf\u00e9"}\n'.encode("latin-1")),
+        ("t.jsonl", b"[" * 100_000),
+        ("t.parquet", b"PAR1 no table PAR1"),
+    ],
+)
+def test_a_damaged_table_is_named(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=name):
         read_records(str(tmp_path / name))

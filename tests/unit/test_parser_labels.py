@@ -105,3 +105,16 @@ def test_some_committed_captions_say_nothing_and_all_kinds_occur(committed):
     assert sum(not caption.facts[OBJECT] for caption in committed) > 10
     for kind in (OBJECT, ATTRIBUTE, RELATION):
         assert sum(len(caption.facts[kind]) for caption in committed) > 100
+
+
+@pytest.mark.parametrize("line", ["[1]", "null", "[" * 100_000])
+def test_a_line_that_is_no_object_is_named(tmp_path, line):
+    (tmp_path / "a.jsonl").write_text(line + "\n")
+    with pytest.raises(ValueError, match=r"a\.jsonl, line 1"):
+        read_web_captions(str(tmp_path / "a.jsonl"))
+
+
+@pytest.mark.parametrize("words", [[1], "cat", [None]])
+def test_a_fact_that_is_no_list_of_texts_is_refused(words):
+    with pytest.raises(ValueError, match="is no object, which is a list of 1 texts"):
+        label_fact(OBJECT, words)

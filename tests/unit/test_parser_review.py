@@ -8,6 +8,7 @@ from crepebench.parser_quality import tabulate_parser_quality
 from crepebench.parser_review import (
     SHEET_COLUMNS,
     build_parser_review,
+    guarded,
     read_sheet,
     sample_captions,
     sheet_row,
@@ -149,3 +150,33 @@ def test_a_row_with_too_few_or_too_many_cells_is_named(tmp_path):
         path.write_text(text, newline="")
         with pytest.raises(ValueError, match=r"mine-01-\w+ has more or fewer cells than there are columns"):
             read_sheet(str(path))
+
+
+def test_a_sheet_in_another_encoding_is_named(tmp_path):
+    write_sheet(tmp_path / "a.csv", done="yes", missed_objects="caf\u00e9")
+    text = (tmp_path / "a.csv").read_text(encoding="utf-8")
+    (tmp_path / "a.csv").write_bytes(text.encode("cp1252"))
+    with pytest.raises(ValueError, match=r"a\.csv: not a text in UTF-8"):
+        read_sheet(str(tmp_path / "a.csv"))
+
+
+def test_an_id_of_thousands_of_digits_is_unknown(tmp_path):
+    path = write_sheet(tmp_path / "a.csv", id=f"mine-{'9' * 5_000}-0123456789")
+    with pytest.raises(ValueError, match="is unknown"):
+        read_sheet(path)
+
+
+@pytest.mark.parametrize("caption", ["=cmd|' /C calc'!A0", "+1", "- a dog", "@me", "'=1", "''-", "'tis a dog", "a = b"])
+def test_no_cell_begins_as_a_formula_and_all_come_back_as_they_were(tmp_path, caption):
+    row = sheet_row("mine", "cc12m", 1, caption, FACTS | {OBJECT: [("-",), ("table",)]})
+    row |= {
+        "wrong_objects": "'-",
+        "wrong_attributes": "red > jar",
+        "wrong_relations": "jar > on > table",
+        "done": "yes",
+    }
+    cells = {name: guarded(cell) for name, cell in row.items() if not name.startswith("wrong_")}
+    assert not [cell for cell in cells.values() if cell[:1] in tuple("=+-@")]
+    (labelled,) = read_sheet(write_sheet(tmp_path / "a.csv", row | cells))
+    assert labelled.caption == caption
+    assert labelled.facts[OBJECT] == [("table",)]

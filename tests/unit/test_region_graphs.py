@@ -207,3 +207,9 @@ def test_image_that_stands_twice_is_refused(tmp_path):
     entry = {"image_id": 9, "regions": [{"region_id": 5, "objects": [], "relationships": []}]}
     with pytest.raises(ValueError, match=r"region_graphs\.json: image 9 stands twice"):
         Stage(tmp_path, [region_row(5, "a jar")], region_graphs=[entry, entry])
+
+
+@pytest.mark.parametrize("change", [{"objects": 5}, {"relationships": {"a": 1}}])
+def test_region_whose_lists_are_none_is_refused(change):
+    with pytest.raises(FormError, match="not a list"):
+        region_annotation({"objects": [], "relationships": []} | change, {})

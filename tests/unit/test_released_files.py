@@ -80,7 +80,18 @@ def test_foils_are_lists_or_sets_and_sets_have_an_order(cell, foils):
 
 
 @pytest.mark.parametrize(
-    "cell", ["__import__('os').getcwd()", "['a', 1]", "'a'", "['a'", "{'a': 'b'}", "", "[" * 5000, "['a'] * 3"]
+    "cell",
+    [
+        "['.ud800']".replace(".", "\\"),
+        "__import__('os').getcwd()",
+        "['a', 1]",
+        "'a'",
+        "['a'",
+        "{'a': 'b'}",
+        "",
+        "[" * 5000,
+        "['a'] * 3",
+    ],
 )
 def test_other_cells_are_refused_and_named(cell):
     with pytest.raises(ValueError, match="here, line 3, hard_negs: no list or set of texts"):
@@ -93,6 +104,7 @@ def test_other_cells_are_refused_and_named(cell):
         ({"image_id": "x"}, "line 2, column image_id: no number: 'x'"),
         ({"width": "3.5"}, "line 2, column width: no whole number"),
         ({"x": "nan"}, "line 2, column x: no whole number"),
+        ({"x": "1e300"}, "line 2, column x: no whole number"),
         ({"n": 5}, "line 2: n is 5, and the file's name says 4"),
     ],
 )
@@ -119,3 +131,30 @@ def test_files_that_are_missing_are_listed(tmp_path):
     missing = missing_names(files, "productivity", [])
     assert len(missing) == 26 and PROD not in missing
     assert len(missing_names([], "systematicity", ["cc12m", "yfcc", "laion"])) == 6
+
+
+def test_a_row_that_ends_too_early_is_named(tmp_path):
+    path = write_released(tmp_path / PROD, [productivity_row()], PRODUCTIVITY_COLUMNS)
+    with open(path, "a", encoding="utf-8") as file:
+        file.write("1,a jar\n")
+    with pytest.raises(ValueError, match=rf"{PROD}, line 3: the row ends before the columns \[.*'hard_negs'"):
+        read_one(path, "productivity")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("caption\n\u00e9".encode("latin-1"), "not a text in UTF-8"), (b'"a', "the columns .* are missing")],
+)
+def test_a_file_that_is_no_table_is_named(tmp_path, content, message):
+    (tmp_path / PROD).write_bytes(content)
+    with pytest.raises(ValueError, match=f"{PROD}: {message}"):
+        read_one(str(tmp_path / PROD), "productivity")
+
+
+def test_a_file_in_a_zip_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("crepebench.released_files.MOST_BYTES", 1_000)
+    with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(PROD, bytes(1_001))
+    (file,) = list_released_files([str(tmp_path / "x.zip")], "productivity")
+    with pytest.raises(ValueError, match=f"{PROD}: has 1,001 bytes, more than 1,000"):
+        list(read_released_rows(file))

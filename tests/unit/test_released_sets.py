@@ -219,3 +219,8 @@ def test_the_real_files_give_sets_of_every_kind(shared_data, tmp_path):
     overall = [row["complexity"] for row in sets if row["foil_type"] == "overall"]
     assert [overall.count(n) for n in range(4, 13)] == [26, 33, 255, 498, 982, 883, 1290, 1075, 1577]
     assert len(sets) == 39_715 + 6_619 == len({(row["set_id"], row["foil_type"]) for row in sets})
+
+
+def test_a_row_that_is_repeated_gives_one_set(build):
+    rows, counts = build({NAME.format("atom", 4): [productivity_row(), productivity_row()]}, "productivity")
+    assert len(rows) == counts["row_atom", "kept"] == counts["row_atom", "set_repeated"] == 1

@@ -1,3 +1,5 @@
+import csv
+
 import pytest
 
 from crepebench.set_ids import foil_id, read_exclusions, set_id
@@ -50,3 +52,20 @@ def test_what_is_no_id_is_named_with_file_and_line(listed, value):
 def test_a_list_without_its_columns_is_refused(listed):
     with pytest.raises(ValueError, match=r"0\.csv: an exclusion list has the columns"):
         listed("set_id,why\n0123456789abcdef,x\n")
+
+
+@pytest.mark.parametrize("content", ["id,reason\n\u00e9".encode("latin-1"), "id,reason\n".encode("utf-16")])
+def test_a_list_in_another_encoding_is_named(tmp_path, content):
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=r"a\.csv: not a text in UTF-8"):
+        read_exclusions([str(tmp_path / "a.csv")])
+
+
+def test_a_cell_without_end_is_named(tmp_path):
+    (tmp_path / "a.csv").write_text('id,reason\n0,"' + "x" * 200_000)
+    most = csv.field_size_limit(131_072)
+    try:
+        with pytest.raises(ValueError, match=r"a\.csv: no CSV \(field larger than"):
+            read_exclusions([str(tmp_path / "a.csv")])
+    finally:
+        csv.field_size_limit(most)

@@ -412,3 +412,24 @@ def test_table_that_is_not_explained_gets_no_format(formats, table, columns):
     with pytest.raises(ValueError, match=r"docs/tables\.md"):
         formats.write(columns, [("mini", "-3.10")], table)
     assert formats.read() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("a|b", "a\\|b"),
+        ("a\\|b", "a\\\\\\|b"),
+        ("<script>alert(1)</script>", "&lt;script>alert(1)&lt;/script>"),
+        ("![x](https://h/?a)", "!\\[x](https://h/?a)"),
+        ("[x][1]", "\\[x][1]"),
+        ("[0.1, 0.2]", "[0.1, 0.2]"),
+        ("`a` *b* mini_clip", "\\`a\\` \\*b\\* mini_clip"),
+        ("a\n\n# b\r| c", "a # b \\| c"),
+    ],
+)
+def test_markdown_escapes_what_would_be_a_cell_markup_or_a_link(text, cell):
+    assert markdown_table(["a"], [{"a": text}]).splitlines()[2] == f"| {cell} |"
+
+
+def test_latex_of_a_text_is_no_command_and_no_paragraph():
+    assert r"\textbackslash{}input\{/etc/passwd\} \%" in latex_table(["a"], [{"a": "\\input{/etc/passwd}\n\n%"}])

@@ -453,3 +453,17 @@ def test_real_image_data_is_read(shared_data, tmp_path):
     assert len(rows) == 5
     assert all(row["width"] > 0 and row["height"] > 0 and row["archive"] is None for row in rows)
     assert all(row["coco_id"] is None and row["flickr_id"] is None for row in rows)
+
+
+def test_attributes_item_that_is_no_object_is_refused_by_file_and_place(tmp_path):
+    files = annotated(1)
+    files["attributes"][0]["attributes"] = [None]
+    with pytest.raises(ValueError, match=r"attributes\.json: image 1, attributes\[0\]: None is no JSON object"):
+        Stage(tmp_path, files)
+
+
+def test_phrase_with_half_of_a_character_is_refused_by_file_and_place(tmp_path):
+    files = annotated(1)
+    files["region_descriptions"][0]["regions"][0]["phrase"] = "a jar\ud83d"
+    with pytest.raises(ValueError, match=r"region_descriptions\.json: image 1, regions\[0\]: phrase is"):
+        Stage(tmp_path, files)

@@ -330,3 +330,25 @@ def test_hash_in_a_url_is_read(url, expected):
 def test_weights_at_a_url_must_be_fetched_before():
     with pytest.raises(ValueError, match=r"https://example\.org/a\.pt is not fetched: rule fetch_weights does that"):
         load_model({"family": "albef", "weights": "https://example.org/a.pt"})
+
+
+@pytest.mark.parametrize(
+    "name", ["../../out.safetensors", "/out.safetensors", "a//out.safetensors", "a\\..\\out.bin", ""]
+)
+def test_name_on_the_hub_that_leads_out_of_the_store_is_refused(hub, fetch, tmp_path, name):
+    hub.add("me/model", {name: b"x" * 99, "model.safetensors": b"x" * 99})
+    with pytest.raises(WeightsError, match=r"me/model: the hub lists .* which leads out of its folder"):
+        fetch({"family": "clip_fine_tune", "weights": "hf-hub:me/model"})
+    assert not list(tmp_path.rglob("*.safetensors"))
+
+
+def test_list_of_the_hub_in_another_form_is_named(hub, fetch):
+    hub.repositories["me/model"] = ({}, {"siblings": [7]})
+    with pytest.raises(WeightsError, match="me/model: the hub's list of its files has another form"):
+        fetch({"family": "clip_fine_tune", "weights": "hf-hub:me/model"})
+
+
+@pytest.mark.parametrize("url", ["https://h/..", "https://h/a/", "https://h/.?x=a.pt", "https://h/..\\a.pt"])
+def test_url_that_names_no_file_is_refused(fetch, url):
+    with pytest.raises(WeightsError, match="names no file"):
+        fetch({"family": "clip_fine_tune", "weights": url})

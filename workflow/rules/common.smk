@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import yaml
 from snakemake.utils import validate
 
 BASE = Path(workflow.basedir)
@@ -13,14 +14,14 @@ RESOURCES = BASE / "resources"
 if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
-from crepebench import provenance, settings
+from crepebench import config_values, provenance, settings
 from crepebench.families import FOIL_TYPES
 from crepebench.released_files import find_released_paths
 from icons_world import settings as icons_settings
 
-validate(
-    config, str(BASE / "workflow" / "schemas" / "config.schema.yaml"), set_default=False
-)
+SCHEMA = BASE / "workflow" / "schemas" / "config.schema.yaml"
+validate(config, str(SCHEMA), set_default=False)
+config_values.check_values(config, yaml.safe_load(SCHEMA.read_text()))
 icons_settings.check_icons(config)
 settings.check_names(config)
 MODELS = settings.read_models(config)

@@ -9,13 +9,13 @@ import json
 import logging
 import re
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from crepebench.file_faults import DAMAGED_ZIP
 from crepebench.texts import normalise_text
 
 logger = logging.getLogger(__name__)
@@ -23,8 +23,12 @@ T = TypeVar("T")
 
 PROGRESS_STEP = 20_000
 CHUNK_BYTES = 1 << 20
+MOST_ENTRY_CHARACTERS = 1 << 26
+"""Longest entry; a longer one is none, but a damaged file, or one made to fill the memory."""
 LONGEST_TOKEN = 32
 """Characters before the end of a chunk within which an error may only mean that a number or word is cut in two."""
+LONG_NUMBER = 1 << 63
+"""What no id or number of pixels in a table reaches."""
 NO_ID = -1
 """What some files hold where there is no id; others hold null."""
 BOX_FIELDS = {"x": ("x",), "y": ("y",), "width": ("w", "width"), "height": ("h", "height")}
@@ -56,17 +60,24 @@ def read_entries(path: str) -> Iterator[dict]:
         ValueError: the zip is damaged, has no JSON file or more than one, or the JSON is damaged or no array.
     """
     n_read = 0
-    try:
-        with _open_json(path) as stream:
-            for entry in _array_entries(stream):
-                n_read += 1
-                yield entry
-                if n_read % PROGRESS_STEP == 0:
-                    logger.info("%s: %d images read", Path(path).name, n_read)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise ValueError(f"{path}: the zip is damaged ({error}); fetch it again") from error
-    except (DamagedJsonError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: its JSON is damaged ({error}, after {n_read} entries); fetch it again") from error
+    with _open_json(path) as stream:
+        entries = _array_entries(stream)
+        while True:
+            try:
+                entry = next(entries, None)
+            except (DamagedJsonError, UnicodeDecodeError) as error:
+                where = f"after {n_read} entries"
+                raise ValueError(f"{path}: its JSON is damaged ({error}, {where}); fetch it again") from error
+            except DAMAGED_ZIP as error:
+                if not path.endswith(".zip"):
+                    raise
+                raise ValueError(f"{path}: the zip is damaged ({error}); fetch it again") from error
+            if entry is None:
+                break
+            n_read += 1
+            yield entry
+            if n_read % PROGRESS_STEP == 0:
+                logger.info("%s: %d images read", Path(path).name, n_read)
     if n_read == 0:
         raise ValueError(f"{path}: it holds no JSON array with one entry per image")
 
@@ -78,12 +89,19 @@ def _open_json(path: str) -> Iterator[BinaryIO]:
         with open(path, "rb") as stream:
             yield stream
         return
-    with zipfile.ZipFile(path) as archive:
-        members = [name for name in archive.namelist() if name.endswith(".json") and not name.startswith("__MACOSX/")]
-        if len(members) != 1:
+    with ExitStack() as opened:
+        try:
+            archive = opened.enter_context(zipfile.ZipFile(path))
+            names = archive.namelist()
+            members = [name for name in names if name.endswith(".json") and not name.startswith("__MACOSX/")]
+            stream = opened.enter_context(archive.open(members[0])) if len(members) == 1 else None
+        except FileNotFoundError:
+            raise
+        except DAMAGED_ZIP as error:
+            raise ValueError(f"{path}: the zip is damaged ({error}); fetch it again") from error
+        if stream is None:
             raise ValueError(f"{path}: expected one JSON file inside, found {members}")
-        with archive.open(members[0]) as stream:
-            yield stream
+        yield stream
 
 
 def _array_entries(stream: BinaryIO) -> Iterator[dict]:
@@ -108,6 +126,8 @@ def _array_entries(stream: BinaryIO) -> Iterator[dict]:
                 is_cut = error.msg.startswith("Unterminated string") or error.pos > len(text) - LONGEST_TOKEN
                 if is_whole or not is_cut:
                     raise DamagedJsonError(error.msg) from error
+            except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of brackets
+                raise DamagedJsonError(str(error)) from error
             else:
                 yield entry
                 state = NEXT
@@ -121,6 +141,8 @@ def _array_entries(stream: BinaryIO) -> Iterator[dict]:
             raise DamagedJsonError(f"{mark!r} where {'an entry' if state in (FIRST, VALUE) else 'a comma'} should be")
         elif is_whole:
             break
+        if len(text) - place > MOST_ENTRY_CHARACTERS:
+            raise DamagedJsonError(f"an entry has more than {MOST_ENTRY_CHARACTERS:,} characters")
         chunk = stream.read(max(CHUNK_BYTES, len(text) - place))  # doubled for an entry that is longer than a chunk
         is_whole = not chunk
         text, place = text[place:] + decode_text(chunk, final=is_whole), 0
@@ -141,9 +163,7 @@ def read_items(entries: Iterable[dict], path: str, list_name: str) -> Iterator[t
     """
     for number, entry in enumerate(entries):
         try:
-            image_id, items = identifier(entry, "image_id", "id"), field(entry, list_name) or []
-            if not isinstance(items, list):
-                raise FormError(f"{list_name} is {items!r:.80}, not a list")
+            image_id, items = identifier(entry, "image_id", "id"), item_list(entry, list_name)
         except FormError as error:
             raise ValueError(f"{path}: entry {number}: {error}") from error
         yield image_id, items
@@ -212,35 +232,62 @@ def pixels(item: dict, name: str) -> float | None:
         FormError: no such field is there, or it holds no number.
     """
     value = field(item, name)
-    if value is None or type(value) in (int, float):  # no bool
+    if value is None or type(value) is float:
         return value
-    raise FormError(f"{name} is {value!r:.80}, not a number")
+    if type(value) is int and abs(value) < LONG_NUMBER:  # no bool
+        return float(value)
+    raise FormError(f"{name} is {value!r:.80}, not a number of pixels")
 
 
 def _whole_number(value, name: str) -> int:
-    if type(value) is int:  # no bool
-        return value
-    if isinstance(value, float) and value.is_integer():
+    is_whole = type(value) is int or (isinstance(value, float) and value.is_integer())  # no bool
+    if is_whole and abs(value) < LONG_NUMBER:
         return int(value)
-    raise FormError(f"{name} is {value!r:.80}, not a whole number")
+    raise FormError(f"{name} is {value!r:.80}, not a whole number of at most 63 bits")
+
+
+def check_text(text, name: str) -> str:
+    """Returns a text.
+
+    Raises:
+        FormError: it is none, or holds half of a surrogate pair, which no file can.
+    """
+    if not isinstance(text, str):
+        raise FormError(f"{name} is {text!r:.80}, not a text")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise FormError(f"{name} is {text!r:.80}, which holds half of a character") from error
+    return text
 
 
 def text_list(item: dict, name: str) -> list[str]:
     """Returns the texts of a field that may be absent, null, one text, or a list of texts.
 
     Raises:
-        FormError: it holds something else.
+        FormError: it holds something else, or `item` is no object.
     """
+    if not isinstance(item, dict):
+        raise FormError(f"{item!r:.80} is no JSON object")
     value = item.get(name)
     if not value:
         return []
     texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list):
+    if not isinstance(texts, list) or not all(isinstance(text, str | None) for text in texts):
         raise FormError(f"{name} is {value!r:.80}, neither a text nor a list of texts")
-    for text in texts:
-        if text is not None and not isinstance(text, str):
-            raise FormError(f"{name} is {value!r:.80}, neither a text nor a list of texts")
-    return [text for text in texts if text]
+    return [check_text(text, name) for text in texts if text]
+
+
+def item_list(item: dict, name: str) -> list:
+    """Returns the list in a field; nothing where it is null.
+
+    Raises:
+        FormError: no such field is there, or it holds something else.
+    """
+    items = field(item, name)
+    if items is not None and not isinstance(items, list):
+        raise FormError(f"{name} is {items!r:.80}, not a list")
+    return items or []
 
 
 def names_of(item: dict) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from crepebench.corpora import CSV, PARQUET, WEBDATASET, read_layout
-from crepebench.line_files import decompressed
+from crepebench.line_files import decompressed, guarded
 
 SAMPLE_BYTES = 4_000_000
 """Bytes of a text file from which its number of rows is estimated."""
@@ -32,7 +32,7 @@ def count_captions(path: str, kind: str = CSV) -> int:
     if kind == WEBDATASET:
         return _count_samples(path)
     with open(path, "rb") as file:
-        sample = decompressed(path, file).read(SAMPLE_BYTES)
+        sample = guarded(path, "at its start", lambda: decompressed(path, file).read(SAMPLE_BYTES))
         return _extrapolate(path, sample.count(b"\n"), file.tell())
 
 
@@ -41,22 +41,20 @@ def _extrapolate(path: str, n_rows: int, n_bytes: int) -> int:
 
 
 def _count_parquet(path: str) -> int:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        return pq.read_metadata(path).num_rows
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path}: the file is damaged ({error})") from error
+    return guarded(path, "where its last bytes describe its content", lambda: pq.read_metadata(path).num_rows)
 
 
 def _count_samples(path: str) -> int:
     """Returns the samples of a tar: runs of members with one name up to its first dot."""
-    try:
+
+    def sample() -> tuple[list[str], int]:
+        names = []
         with open(path, "rb") as file, tarfile.open(fileobj=file, mode="r:*") as archive:
-            names = []
             while len(names) < SAMPLE_MEMBERS and (member := archive.next()) is not None:
                 names.append(member.name.partition(".")[0])
-            return _extrapolate(path, len(set(names)), file.tell())
-    except tarfile.TarError as error:
-        raise ValueError(f"{path}: the file is damaged ({error})") from error
+            return names, file.tell()
+
+    names, n_bytes = guarded(path, f"within its first {SAMPLE_MEMBERS:,} members", sample)
+    return _extrapolate(path, len(set(names)), n_bytes)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crepebench.line_files import DamagedFileError, Takes, guarded, read_lines
+from crepebench.line_files import MOST_ROW_BYTES, DamagedFileError, Takes, guarded, read_lines
 
 BLOCK_ROWS = 2_000
 """Rows of a block of a CSV file, samples of a block of a tar."""
@@ -163,11 +163,7 @@ def read_parquet(path: str, fields: Sequence[Sequence[str]], takes: Takes, most_
                 raise ValueError(f"{path}: column {name!r} is no text, but {schema.field(name).type}")
         for group in filter(takes, range(file.num_row_groups)):
             metadata = file.metadata.row_group(group)
-            n_bytes = sum(
-                metadata.column(i).total_uncompressed_size
-                for i in range(metadata.num_columns)
-                if metadata.column(i).path_in_schema in names
-            )
+            n_bytes = metadata.total_byte_size  # of all columns: asking for one ends the process if the file is damaged
             n_rows = max(1, min(MOST_ROWS, most_bytes * metadata.num_rows // max(n_bytes, 1)))
             batches = file.iter_batches(n_rows, row_groups=[group], columns=names, use_threads=False)
             while (batch := guarded(path, f"in row group {group}", lambda i=batches: next(i, None))) is not None:
@@ -178,6 +174,8 @@ def _parquet_column(path: str, names: Sequence[str], choice: Sequence[str]) -> s
     for wanted in choice:
         for name in names:
             if wanted in (name, name.lower()) or wanted.lower() == name.lower():
+                if names.count(name) > 1:
+                    raise ValueError(f"{path}: has several columns {name!r}: {list(names)}")
                 return name
     raise ValueError(f"{path}: has no column {' or '.join(map(repr, choice))}, but {list(names)}")
 
@@ -238,6 +236,9 @@ def _tar_samples(path: str, suffix: str) -> Iterator[bytes | None]:
                     yield content
                 sample, content = (folder, stem), None
             if found.lower() == suffix.lower():
+                if member.size > MOST_ROW_BYTES:
+                    text = f"{path}: member {member.name} has more than {MOST_ROW_BYTES:,} bytes; is it a caption?"
+                    raise DamagedFileError(text)
                 content = guarded(path, f"in member {member.name}", archive.extractfile(member).read)
                 if len(content) != member.size:
                     raise DamagedFileError(f"{path}: the file is damaged in member {member.name}")

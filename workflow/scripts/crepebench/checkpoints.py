@@ -1,13 +1,15 @@
 """Read checkpoints into plain state dicts, without running what is in them where that can be avoided.
 
 A `.safetensors` file holds tensors only. Any other file goes through torch with `weights_only`, which builds tensors
-and plain containers and refuses everything else. OpenAI's released CLIP files are TorchScript archives, which only
-`torch.jit.load` reads: it has its own restricted reader, and the code in the archive is loaded, not run.
+and plain containers and refuses everything else. OpenAI's released CLIP files are TorchScript archives, of which
+`crepebench.torchscript_archives` reads the weights and leaves the code alone.
 """
 
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from crepebench.torchscript_archives import ArchiveError, read_archive
 
 SHOWN = 5
 """Keys that an error lists."""
@@ -44,7 +46,10 @@ def read_state_dict(path: str | Path) -> dict:
 
         return strip_prefixes(load_file(str(path)))
     if is_torchscript(path):
-        state = dict(torch.jit.load(str(path), map_location="cpu").state_dict())
+        try:
+            state = read_archive(str(path))
+        except ArchiveError as error:
+            raise CheckpointError(f"{path}, a TorchScript archive, cannot be read as weights alone: {error}") from error
         return {key: tensor for key, tensor in strip_prefixes(state).items() if key not in SIZES}
     try:
         document = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path) or None)

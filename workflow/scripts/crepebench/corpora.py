@@ -264,9 +264,11 @@ def read_line_numbers(path: str) -> np.ndarray:
             pacsv.ParseOptions(delimiter="\t", quote_char=False),
             pacsv.ConvertOptions(include_columns=["f0"], column_types={"f0": pa.int64()}),
         )
-    except pa.ArrowInvalid as error:
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"{path}: no list of line numbers ({error})") from error
-    return np.sort(table["f0"].to_numpy())
+    return np.sort(table["f0"].drop_null().to_numpy())
 
 
 def _is_member(column: pa.LargeBinaryArray, members: np.ndarray) -> np.ndarray:

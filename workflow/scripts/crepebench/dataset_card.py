@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from crepebench.exports import RELEASED
+from crepebench.pages import markdown_text
 
 ICONS = "icons"
 SIZE_BOUNDS = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -106,7 +107,8 @@ def licence_lines(config: Mapping) -> list[str]:
         )
     lines = ["Code that made the sets: Apache-2.0.", texts]
     if config["data"] != RELEASED and config["captioner"] != "template":
-        lines.append(f"Captions of the productivity family: worded by {config['captioner']}; its terms of use apply.")
+        captioner = markdown_text(config["captioner"])
+        lines.append(f"Captions of the productivity family: worded by {captioner}; its terms of use apply.")
     if config["source"] != ICONS:
         lines.append("Images: not in this folder. They are from Flickr, and each keeps its owner's terms.")
     return lines
@@ -132,7 +134,7 @@ def card_text(parts: Sequence[Part], config: Mapping) -> str:
             *(f"- {line}" for line in licence_lines(config)),
             "",
             "## How the sets were made",
-            *(f"- {name}: {config[name]}" for name in sorted(config) if name != "corpora"),
+            *(f"- {name}: {markdown_text(str(config[name]))}" for name in sorted(config) if name != "corpora"),
             "",
             "## Counts",
             "| configuration | sets | images | foils of a set |",

@@ -140,7 +140,7 @@ def read_csv(path: str, fields: Sequence[str | int], takes: Takes) -> Iterator[R
         first = first_block[0] if first_block else []
         has_head = isinstance(fields[0], str)
         numbers = [_column_number(path, first, field) for field in fields] if has_head else list(fields)
-        if first and max(numbers) >= len(first):
+        if first_block and max(numbers) >= len(first):
             raise ValueError(f"{path}: has {len(first)} columns, so there is no column number {max(numbers) + 1}")
         for block, lines in enumerate(chain([first_block[has_head:]], blocks)):
             if takes(block):

@@ -28,6 +28,8 @@ PLACES_OF_ZIP = {
 """Each zip, and the folders that it unpacks to."""
 FLAT_FOLDER = "images"
 SUFFIX = ".jpg"
+MOST_DIGITS = 18
+"""Digits of the largest number of an image."""
 STOP = "stop"
 """Value of `visual_genome.missing_images` that stops a run with missing images."""
 MISSING_COLUMNS = ("image_id", "url", "searched")
@@ -73,7 +75,7 @@ def list_image_files(places: Sequence[str]) -> dict[int, list[ImageFile]]:
         n_files = 0
         for file in _list_zip(place) if is_zip(place) else _list_folder(place):
             name = PurePosixPath(file.path)
-            if name.suffix == SUFFIX and name.stem.isdecimal():
+            if name.suffix == SUFFIX and is_number(name.stem):
                 files.setdefault(int(name.stem), []).append(file)
                 n_files += 1
         logger.info("%s: %d image files", place, n_files)
@@ -97,13 +99,18 @@ def _list_folder(path: str) -> Iterator[ImageFile]:
         yield ImageFile(path, name, None)
 
 
+def is_number(text: str) -> bool:
+    """Says whether a text is the number of an image."""
+    return text.isdecimal() and len(text) <= MOST_DIGITS
+
+
 def expected_file(image_id: int, url: str | None) -> tuple[str, int]:
     """Returns folder and number of an image's file as its url says; "" and the image's id where it says nothing.
 
     Source: Visual Genome's field guide shows an image whose id is not the number in its url.
     """
     name = PurePosixPath(str(url or "").partition("?")[0])
-    return name.parent.name, int(name.stem) if name.stem.isdecimal() else image_id
+    return name.parent.name, int(name.stem) if is_number(name.stem) else image_id
 
 
 def read_checksum(file: ImageFile) -> int | None:

@@ -24,6 +24,8 @@ FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF")
 """Formats that are read, whatever the file's suffix. Others of Pillow's start programs or are of no use here."""
 MOST_PIXELS = 89_478_485
 """Pixels of the largest picture that is decoded: where Pillow begins to warn of an attack."""
+MOST_BYTES = 1 << 29
+"""Bytes of the largest file that is read."""
 WHITE = 255
 MOST_FAILED = 0.5
 """Share of the images with a file that may fail; if more do, the fault is not theirs."""
@@ -87,7 +89,13 @@ class ImageReader:
             raise BadImageError(IMAGE_MISSING, "no file was found")
         archive = self._open(image["archive"]) if is_zip(image["archive"]) else None
         try:
-            data = archive.read(image["path"]) if archive else Path(image["archive"], image["path"]).read_bytes()
+            place = Path(image["archive"], image["path"])
+            n_bytes = archive.getinfo(image["path"]).file_size if archive else place.stat().st_size
+            if n_bytes > MOST_BYTES:
+                raise BadImageError(IMAGE_TOO_LARGE, f"the file has {n_bytes} bytes")
+            data = archive.read(image["path"]) if archive else place.read_bytes()
+        except BadImageError:
+            raise
         except (KeyError, FileNotFoundError) as error:
             raise BadImageError(IMAGE_MISSING, "the file was there when the table of images was built") from error
         except READ_ERRORS as error:

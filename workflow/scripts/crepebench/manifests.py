@@ -7,14 +7,16 @@ network: `crepebench.downloads` fetches. A file is taken for whole only after `c
 import hashlib
 import logging
 import re
+import reprlib
 import zipfile
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import yaml
+
+from crepebench.file_faults import DAMAGED_ZIP
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +32,10 @@ DIFFERS, UNKNOWN = "differs", "unknown"
 KEYS = ("name", "version", "member", "urls", "bytes", "sha256", "confidence", "source")
 ZIP_START = b"PK\x03\x04"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+SHOWN = reprlib.Repr()
+"""Shows a value in part: YAML can hold in a few lines what would be gigabytes if it were written out."""
+SHOWN.maxlist = SHOWN.maxdict = SHOWN.maxstring = SHOWN.maxother = 200
+SHOWN.maxlevel = 2
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -72,14 +78,14 @@ def read_manifest(path: str) -> dict[str, ManifestEntry]:
     """
     try:
         document = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path}: no YAML ({error})") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # the last two of dates, numbers and brackets
+        raise ValueError(f"{path}: no YAML in UTF-8 ({error})") from error
     if not isinstance(document, dict) or list(document) != ["files"] or not isinstance(document["files"], list):
         raise ValueError(f"{path}: expected one key `files` with a list")
     entries = {}
     for number, fields in enumerate(document["files"], start=1):
         name = fields.get("name") if isinstance(fields, dict) else None
-        where = f"{path}: entry {number} ({name or 'without a name'})"
+        where = f"{path}: entry {number} ({name if isinstance(name, str) and name else 'without a name'})"
         fault = _fault_of_fields(fields)
         if fault:
             raise ValueError(f"{where}: {fault}")
@@ -99,27 +105,28 @@ def read_manifest(path: str) -> dict[str, ManifestEntry]:
 
 def _fault_of_fields(fields) -> str | None:
     """Returns what is wrong with an entry of a manifest, or None."""
-    if not isinstance(fields, dict) or sorted(fields) != sorted(KEYS):
-        return f"expected the keys {list(KEYS)}, found {fields if not isinstance(fields, dict) else list(fields)}"
+    if not isinstance(fields, dict) or set(fields) != set(KEYS):
+        found = list(fields) if isinstance(fields, dict) else fields
+        return f"expected the keys {list(KEYS)}, found {SHOWN.repr(found)}"
     if not isinstance(fields["name"], str) or not NAME.fullmatch(fields["name"]):
-        return f"name {fields['name']!r} is no plain file name"
+        return f"name {SHOWN.repr(fields['name'])} is no plain file name"
     for key in ("version", "member"):
         if not isinstance(fields[key], str | None):
-            return f"{key} {fields[key]!r} is neither text (in quotes) nor null"
+            return f"{key} {SHOWN.repr(fields[key])} is neither text (in quotes) nor null"
     if not isinstance(fields["source"], str) or not fields["source"]:
-        return f"source {fields['source']!r} must say who states size and SHA-256"
+        return f"source {SHOWN.repr(fields['source'])} must say who states size and SHA-256"
     if not isinstance(fields["urls"], list) or not fields["urls"]:
-        return f"urls {fields['urls']!r} is no list of at least one URL"
+        return f"urls {SHOWN.repr(fields['urls'])} is no list of at least one URL"
     faults = [fault for url in fields["urls"] if (fault := _fault_of_url(url))]
     if faults:
         return faults[0]
     n_bytes, sha256 = fields["bytes"], fields["sha256"]
     if n_bytes is not None and (type(n_bytes) is not int or n_bytes < 1):
-        return f"bytes {n_bytes!r} is neither a positive integer nor null"
+        return f"bytes {SHOWN.repr(n_bytes)} is neither a positive integer nor null"
     if sha256 is not None and not (isinstance(sha256, str) and SHA256.fullmatch(sha256)):
-        return f"sha256 {sha256!r} has not 64 lower-case hexadecimal digits and is not null"
-    if fields["confidence"] not in CONFIDENCES:
-        return f"confidence {fields['confidence']!r} is none of {list(CONFIDENCES)}"
+        return f"sha256 {SHOWN.repr(sha256)} has not 64 lower-case hexadecimal digits and is not null"
+    if not isinstance(fields["confidence"], str) or fields["confidence"] not in CONFIDENCES:
+        return f"confidence {SHOWN.repr(fields['confidence'])} is none of {list(CONFIDENCES)}"
     if (sha256 is None) != (fields["confidence"] == NONE):
         return f"confidence {fields['confidence']!r} does not go with sha256 {sha256!r}"
     return None
@@ -128,7 +135,7 @@ def _fault_of_fields(fields) -> str | None:
 def _fault_of_url(url) -> str | None:
     """Returns why a URL may not stand in a manifest, or None; plain http is for a server on this machine only."""
     if not isinstance(url, str):
-        return f"url {url!r} is no text"
+        return f"url {SHOWN.repr(url)} is no text"
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -137,6 +144,8 @@ def _fault_of_url(url) -> str | None:
         return f"url {url} is not https"
     if not parts.hostname:
         return f"url {url} names no host"
+    if "@" in parts.netloc:
+        return f"a url on {parts.hostname} holds a user or password, which logs and records would show"
     return f"url {url} is on the lapsed domain {LAPSED_DOMAIN}" if is_lapsed(url) else None
 
 
@@ -254,7 +263,7 @@ def _check_zip(entry: ManifestEntry, path: str) -> None:
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
             names = archive.namelist()
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+    except DAMAGED_ZIP as error:
         raise ValueError(f"the zip is damaged ({error})") from error
     if damaged:
         raise ValueError(f"the zip is damaged: {damaged} has another checksum")

@@ -11,6 +11,7 @@ from crepebench.accounting import KEPT, READ
 from crepebench.aliases import Aliases
 from crepebench.annotations import (
     BOX_FIELDS,
+    LONG_NUMBER,
     FormError,
     canonical_name,
     convert_items,
@@ -129,6 +130,8 @@ def object_rows(
 
 def _merged_ids(item: dict) -> list[int]:
     ids = item.get("merged_object_ids") or []
-    if not isinstance(ids, list) or not all(isinstance(merged_id, int) for merged_id in ids):
+    if not isinstance(ids, list) or not all(
+        type(merged_id) is int and abs(merged_id) < LONG_NUMBER for merged_id in ids
+    ):
         raise FormError(f"merged_object_ids is {ids!r:.80}, not a list of ids")
     return ids

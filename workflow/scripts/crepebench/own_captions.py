@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crepebench.boxes import Box, clip_box
+from crepebench.file_faults import named_faults
 from crepebench.foils import normal_text
 from crepebench.images import IMAGE_MISSING, BadImageError, decode_image
 from crepebench.released_files import parse_foils
@@ -22,7 +24,8 @@ from crepebench.texts import normalise_text
 IMAGE, IMAGE_ID, CAPTION, FOILS = "image", "image_id", "caption", "foils"
 BOX_COLUMNS = ("x", "y", "width", "height")
 COLUMNS = (IMAGE, IMAGE_ID, *BOX_COLUMNS, CAPTION, FOILS)
-NO_IMAGE_NAMED, IMAGE_UNKNOWN, CAPTION_EMPTY = "image_not_named", "image_unknown", "caption_empty"
+NO_IMAGE_NAMED, IMAGE_UNKNOWN = "image_not_named", "image_unknown"
+CAPTION_EMPTY, CAPTION_INVALID = "caption_empty", "caption_invalid"
 BOX_INVALID, BOX_OUTSIDE, FOILS_UNREADABLE = "box_invalid", "box_outside", "foils_unreadable"
 FOIL_EMPTY, FOIL_IS_CAPTION, FOIL_REPEATED, ROW_REPEATED = (
     "foil_empty",
@@ -75,7 +78,8 @@ def read_records(path: str) -> list[dict]:
     suffix = Path(path).suffix
     if suffix not in readers:
         raise ValueError(f"{path}: own captions come as {', '.join(readers)}, not as {suffix!r}")
-    records = readers[suffix](path)
+    with named_faults(path):
+        records = readers[suffix](path)
     names = set().union(*(record.keys() for record in records))
     if records and (CAPTION not in names or not names & {IMAGE, IMAGE_ID}):
         raise ValueError(f"{path}: needs the columns {CAPTION}, and {IMAGE} or {IMAGE_ID}; it has {sorted(names)}")
@@ -88,7 +92,12 @@ def _read_csv(path: str) -> list[dict]:
 
 
 def _read_parquet(path: str) -> list[dict]:
-    return pq.read_table(path).to_pylist()
+    try:
+        return pq.read_table(path).to_pylist()
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise ValueError(f"{path}: no Parquet file, or damaged ({error})") from error
 
 
 def _read_jsonl(path: str) -> list[dict]:
@@ -97,7 +106,7 @@ def _read_jsonl(path: str) -> list[dict]:
         for number, line in enumerate(file, start=1):
             try:
                 record = json.loads(line) if line.strip() else None
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number}: no JSON ({error})") from error
             if record is not None and not isinstance(record, dict):
                 raise ValueError(f"{path}, line {number}: no JSON object: {line!r:.100}")
@@ -146,12 +155,14 @@ class OwnImages:
     def _read_file(self, path: str) -> "dict | _RowError":
         place = self._folder / path
         try:
+            if not place.is_file():  # a device would never end
+                return _RowError(IMAGE_MISSING, path)
             data = place.read_bytes()
             width, height = decode_image(data).picture.size
-        except OSError:
-            return _RowError(IMAGE_MISSING, path)
         except BadImageError as error:
             return _RowError(error.reason, path)
+        except (OSError, ValueError):  # ValueError: no file can have this name
+            return _RowError(IMAGE_MISSING, path)
         own = {"archive": str(place.parent), "path": place.name, "crc32": zlib.crc32(data)}
         size = {"width": width, "height": height}
         return {"image_id": file_image_id(path), **size, **own, "coco_id": None, "flickr_id": None}
@@ -183,12 +194,26 @@ def use_records(records: Sequence[Mapping], images: OwnImages) -> Iterator[OwnRo
 
 
 def _use_record(number: int, record: Mapping, images: OwnImages) -> OwnRow:
-    caption = normalise_text(str(_cell(record, CAPTION)))
-    if not caption:
-        raise _RowError(CAPTION_EMPTY)
+    caption = _caption(record)
     foils = _foils(record, caption)
     image = images.find(record)
     return OwnRow(number, image["image_id"], _box(record, image), caption, foils)
+
+
+def _caption(record: Mapping) -> str:
+    """Returns the caption, normalised."""
+    cell = _cell(record, CAPTION)
+    if not isinstance(cell, str) or not _is_whole(cell):
+        raise _RowError(CAPTION_INVALID, repr(cell))
+    caption = normalise_text(cell)
+    if not caption:
+        raise _RowError(CAPTION_EMPTY)
+    return caption
+
+
+def _is_whole(text: str) -> bool:
+    """Says whether a text can be written to a file: JSON may hold half of a surrogate pair."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _box(record: Mapping, image: Mapping) -> Box:
@@ -207,15 +232,15 @@ def _box(record: Mapping, image: Mapping) -> Box:
 
 def _foils(record: Mapping, caption: str) -> tuple[str, ...]:
     """Returns the foils of a record; none where they are to be made."""
-    cell = record.get(FOILS)
-    if isinstance(cell, str) and cell.strip():
+    cell = _cell(record, FOILS)
+    if isinstance(cell, str) and cell:
         try:
             cell = parse_foils(cell, FOILS)
         except ValueError as error:
             raise _RowError(FOILS_UNREADABLE, cell) from error
-    found = list(cell or ())
-    if isinstance(cell, dict) or not all(isinstance(foil, str) for foil in found):
-        raise _RowError(FOILS_UNREADABLE, cell)
+    found = cell or ()
+    if not isinstance(found, list | tuple) or not all(isinstance(foil, str) and _is_whole(foil) for foil in found):
+        raise _RowError(FOILS_UNREADABLE, repr(cell))
     seen = {normal_text(caption): FOIL_IS_CAPTION}
     for foil in found:
         text = normal_text(normalise_text(foil))
@@ -236,7 +261,7 @@ def _number(cell: object, reason: str) -> int:
     """Returns a whole number, which may be written "237.0"."""
     try:
         value = float(cell)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise _RowError(reason, cell) from error
     if not value.is_integer():
         raise _RowError(reason, cell)

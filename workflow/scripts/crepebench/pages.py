@@ -1,10 +1,12 @@
-"""Pages of HTML that need no other file: a frame, and tables."""
+"""Pages of HTML that need no other file: a frame, and tables. Texts that are markup in HTML or Markdown are escaped."""
 
 import html
 import re
 from collections.abc import Sequence
 
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
+MARKDOWN_SPECIAL = re.compile(r"[\\|`*]|\[(?=[^\]]*\][(\[])")
+"""Characters that Markdown gives a meaning; of brackets only those of a link."""
 FRAME = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
 body {{ font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem; color: #222; }}
@@ -30,6 +32,11 @@ def page(title: str, body: str) -> str:
         body: HTML.
     """
     return FRAME.format(title=html.escape(title), body=body)
+
+
+def markdown_text(text: str) -> str:
+    """Returns text for Markdown, in which nothing ends a cell or a line, or counts as HTML, a link or a picture."""
+    return MARKDOWN_SPECIAL.sub(r"\\\g<0>", " ".join(text.split()).replace("<", "&lt;"))
 
 
 def numeric_columns(columns: Sequence[str], rows: Sequence[dict]) -> set[str]:

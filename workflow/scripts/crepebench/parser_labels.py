@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from crepebench.file_faults import named_faults
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION, Graph
 from crepebench.lemmas import lemmatise
 
@@ -58,6 +59,8 @@ def label_fact(kind: str, words: Sequence[str]) -> tuple[str, ...]:
     Raises:
         ValueError: there are too few or too many words, or an empty one.
     """
+    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+        raise ValueError(f"{words!r:.80} is no {kind}, which is a list of {LENGTHS[kind]} texts")
     words = [" ".join(word.lower().split()) for word in words]
     if len(words) != LENGTHS[kind] or not all(words):
         raise ValueError(f"{' > '.join(words)!r} is no {kind}, which has {LENGTHS[kind]} parts")
@@ -76,18 +79,26 @@ def read_web_captions(path: str) -> list[LabelledCaption]:
             labelled object; names file and line.
     """
     labelled = []
-    with open(path, encoding="utf-8") as lines:
+    with named_faults(path), open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
                 labelled.append(_web_caption(json.loads(line)))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number}: {error}") from error
     return labelled
 
 
 def _web_caption(row: dict) -> LabelledCaption:
+    if not isinstance(row, dict):
+        raise ValueError(f"{row!r:.80} is no JSON object")
     if row.keys() != CAPTION_FIELDS:
         raise ValueError(f"has the fields {sorted(row)}, where {sorted(CAPTION_FIELDS)} are expected")
+    for name in ("objects", "attributes", "relations"):
+        if not isinstance(row[name], list) or not all(isinstance(fact, str | list) for fact in row[name]):
+            raise ValueError(f"{name} is {row[name]!r:.80}, not a list")
+    for name in ("id", "style", "caption"):
+        if not isinstance(row[name], str):
+            raise ValueError(f"{name} is {row[name]!r:.80}, not a text")
     facts = {
         OBJECT: [label_fact(OBJECT, [word]) for word in row["objects"]],
         ATTRIBUTE: [label_fact(ATTRIBUTE, words) for words in row["attributes"]],

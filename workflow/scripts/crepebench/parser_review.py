@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from crepebench.corpora import list_files, read_batches
+from crepebench.file_faults import named_faults
 from crepebench.files import atomic_path
 from crepebench.graphs import ATTRIBUTE, OBJECT, RELATION
 from crepebench.parser_labels import Facts, LabelledCaption, graph_facts, label_fact
@@ -26,6 +27,9 @@ SHEET_COLUMNS = ("id", "corpus", "style", "caption", *FOUND, *CORRECTIONS, "done
 DONE = "yes"
 FACT_SEPARATOR = re.compile(r"\s*(?:;\s|\n|;$)\s*")
 PART_SEPARATOR = " > "
+NUMBER = re.compile("[0-9]{1,9}")
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""How a cell begins that a spreadsheet would take for a formula, and run; or one that has been guarded."""
 DIGEST_LENGTH = 10
 """Hexadecimal digits of the digest in an id."""
 
@@ -61,6 +65,17 @@ def sheet_row(corpus: str, style: str, number: int, caption: str, facts: Facts) 
     }
 
 
+def guarded(cell: str) -> str:
+    """Returns a cell that a spreadsheet shows as text: captions are from the web, and people open the sheet."""
+    return f"'{cell}" if FORMULA.match(cell) else cell
+
+
+def unguarded(cell):
+    """Returns a cell as it was before it was guarded; what is no text, as it is."""
+    is_guarded = isinstance(cell, str) and cell.startswith("'") and FORMULA.match(cell)
+    return cell[1:] if is_guarded else cell
+
+
 def build_parser_review(corpus_paths: Mapping[str, Sequence[str]], sheet_path: str, cfg: str) -> None:
     """Writes the sheet of captions sampled from each corpus.
 
@@ -83,21 +98,22 @@ def build_parser_review(corpus_paths: Mapping[str, Sequence[str]], sheet_path: s
     with atomic_path(sheet_path) as partial, open(partial, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, SHEET_COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({name: guarded(cell) for name, cell in row.items()} for row in rows)
 
 
 def read_sheet(path: str) -> list[LabelledCaption]:
     """Reads a sheet that people have filled in.
 
     Raises:
-        ValueError: the columns are others, an id is unknown, a caption or what the parser found was edited, a row is
-            not done, or a correction is no fact; names file and row.
+        ValueError: it is no CSV in UTF-8, the columns are others, an id is unknown, a caption or what the parser found
+            was edited, a row is not done, or a correction is no fact; names file and row.
     """
-    with open(path, newline="", encoding="utf-8-sig") as file:
+    with named_faults(path), open(path, newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file)
-        rows = list(reader)
-    if tuple(reader.fieldnames or ()) != SHEET_COLUMNS:
-        raise ValueError(f"{path}: has the columns {reader.fieldnames}; a review sheet has {list(SHEET_COLUMNS)}")
+        rows = [{name: unguarded(cell) for name, cell in row.items()} for row in reader]
+        columns = tuple(reader.fieldnames or ())
+    if columns != SHEET_COLUMNS:
+        raise ValueError(f"{path}: has the columns {list(columns)}; a review sheet has {list(SHEET_COLUMNS)}")
     if not rows:
         raise ValueError(f"{path}: holds no caption")
     for row in rows:
@@ -117,7 +133,7 @@ def _check_row(path: str, row: dict) -> None:
         ValueError: it is not; names file and row.
     """
     corpus, _, rest = row["id"].rpartition("-")[0].rpartition("-")
-    if corpus != row["corpus"] or not rest.isdecimal():
+    if corpus != row["corpus"] or not NUMBER.fullmatch(rest):
         raise ValueError(f"{path}: the id {row['id']!r} is unknown: it is no caption of corpus {row['corpus']!r}")
     if None in row or None in row.values():
         raise ValueError(f"{path}: {row['id']} has more or fewer cells than there are columns")

@@ -18,6 +18,7 @@ from crepebench.annotations import (
     convert_items,
     field,
     identifier,
+    item_list,
     names_of,
     read_entries,
     read_items,
@@ -116,10 +117,10 @@ def region_annotation(item: dict, attributes: Mapping[int, list[str]]) -> Annota
         identity = identifier(end, "object_id", "id")
         return places[identity] if identity in places else add(end)
 
-    for found in field(item, "objects") or []:
+    for found in item_list(item, "objects"):
         add(found)
     relations = []
-    for relationship in field(item, "relationships") or []:
+    for relationship in item_list(item, "relationships"):
         field(relationship, "predicate")
         predicate = canonical_name(next(iter(text_list(relationship, "predicate")), ""))
         relations.append((end_of(relationship, "subject"), predicate, end_of(relationship, "object")))

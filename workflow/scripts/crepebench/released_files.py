@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 from crepebench.boxes import Box
 from crepebench.families import ATOM, COMBINED, COMP, PRODUCTIVITY, SYSTEMATICITY
+from crepebench.file_faults import named_faults, named_zip_faults
 from crepebench.images import is_zip
 from crepebench.splits import SC, UC
 
-PRODUCTIVITY_NAME = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_([0-9]+)\.csv")
+PRODUCTIVITY_NAME = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_([0-9]{1,3})\.csv")
 SYSTEMATICITY_NAME = re.compile(r"syst_vg_hard_negs_(seen|unseen)_compounds_in_([a-z0-9_]+)\.csv")
 SPLIT_OF_NAME = {"seen": SC, "unseen": UC}
 BOX_COLUMNS = ("x", "y", "width", "height")
@@ -31,6 +32,10 @@ PRODUCTIVITY_COLUMNS = (
     *(FOILS_COLUMN, *BOX_COLUMNS),
 )
 SYSTEMATICITY_COLUMNS = ("region_id", "caption", *BOX_COLUMNS, *FOILS_COLUMNS.values(), "image_id")
+MOST_BYTES = 1 << 30
+"""Bytes of the largest file in a zip; the released ones have some millions."""
+MOST_NUMBER = 1 << 53
+"""What no id or number of pixels reaches; above it, not every whole number can be written as a decimal."""
 COUNT_COLUMNS = ("n_objects", "n_relations", "n_attributes", "n_connected_components")
 """Columns that say more of the subgraph, and are not read."""
 
@@ -63,15 +68,15 @@ class ReleasedFile(NamedTuple):
         """Reads the file.
 
         Raises:
-            ValueError: the zip is damaged.
+            ValueError: the zip is damaged, or the file in it too large.
         """
         if not self.member:
             return Path(self.path).read_bytes()
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                return archive.read(self.member)
-        except zipfile.BadZipFile as error:
-            raise ValueError(f"{self}: the zip is damaged ({error})") from error
+        with named_zip_faults(self), zipfile.ZipFile(self.path) as archive:
+            n_bytes = archive.getinfo(self.member).file_size
+            if n_bytes > MOST_BYTES:
+                raise ValueError(f"{self}: has {n_bytes:,} bytes, more than {MOST_BYTES:,}")
+            return archive.read(self.member)
 
 
 class ReleasedRow(NamedTuple):
@@ -130,11 +135,8 @@ def list_released_files(paths: Iterable[str], family: str) -> list[ReleasedFile]
 
 def _members(path: str) -> list[str]:
     """Returns the files in a zip, without what macOS adds."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return sorted(name for name in archive.namelist() if not name.startswith("__MACOSX/"))
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"{path}: the zip is damaged ({error})") from error
+    with named_zip_faults(path), zipfile.ZipFile(path) as archive:
+        return sorted(name for name in archive.namelist() if not name.startswith("__MACOSX/"))
 
 
 def _named(path: str, member: str, name: str) -> ReleasedFile | None:
@@ -154,24 +156,28 @@ def read_released_rows(file: ReleasedFile, is_wanted: Callable[[int], bool] = la
         is_wanted: says whether the rows of an image are read.
 
     Raises:
-        ValueError: a column is missing, or a cell is not of its form; names file, line, column and value.
+        ValueError: the file is no CSV in UTF-8, a column is missing, or a cell is not of its form; names file, line,
+            column and value.
     """
     is_syst = file.family == SYSTEMATICITY
     foils_columns = FOILS_COLUMNS if is_syst else {file.foil_type: FOILS_COLUMN}
     needed = {"image_id", "caption", *BOX_COLUMNS, *foils_columns.values(), "region_id" if is_syst else "n"}
-    text = io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")
-    rows = csv.DictReader(text)
-    if missing := needed.difference(rows.fieldnames or ()):
-        raise ValueError(f"{file}: the columns {sorted(missing)} are missing; it has {rows.fieldnames}")
-    for row in rows:
-        where = f"{file}, line {rows.line_num}"
+    with named_faults(file):
+        rows = csv.DictReader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline=""))
+        if missing := needed.difference(rows.fieldnames or ()):
+            raise ValueError(f"{file}: the columns {sorted(missing)} are missing; it has {rows.fieldnames!r:.300}")
+        numbered = [(rows.line_num, row) for row in rows]
+    for line, row in numbered:
+        where = f"{file}, line {line}"
+        if short := [name for name in sorted(needed) if row[name] is None]:
+            raise ValueError(f"{where}: the row ends before the columns {short}")
         image_id = _whole(row["image_id"], f"{where}, column image_id")
         if not is_wanted(image_id):
             continue
         if not is_syst and _whole(row["n"], f"{where}, column n") != file.complexity:
             raise ValueError(f"{where}: n is {row['n']}, and the file's name says {file.complexity}")
         yield ReleasedRow(
-            line=rows.line_num,
+            line=line,
             image_id=image_id,
             region_id=_whole(row["region_id"], f"{where}, column region_id") if is_syst else None,
             box=tuple(_whole(row[name], f"{where}, column {name}") for name in BOX_COLUMNS),
@@ -194,6 +200,7 @@ def parse_foils(cell: str, where: str) -> tuple[str, ...]:
     """
     try:
         found = ast.literal_eval(cell)
+        "".join(filter(lambda foil: isinstance(foil, str), found)).encode()  # fails for half of a surrogate pair
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError(f"{where}: no list or set of texts: {cell!r:.200}") from error
     if not isinstance(found, (list, set)) or not all(isinstance(foil, str) for foil in found):
@@ -207,7 +214,7 @@ def _whole(cell: str, where: str) -> int:
         value = float(cell)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: no number: {cell!r:.200}") from error
-    if not value.is_integer():
+    if not value.is_integer() or abs(value) >= MOST_NUMBER:
         raise ValueError(f"{where}: no whole number: {cell!r:.200}")
     return int(value)
 

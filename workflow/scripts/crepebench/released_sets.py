@@ -28,11 +28,12 @@ GPT3 = "text-davinci-002"
 N_PRODUCTIVITY_FOILS = 5
 N_OF_TYPE = {ATOM: N_FOILS[ATOM], COMP: N_FOILS[COMP], COMBINED: N_FOILS[ATOM] + N_FOILS[COMP]}
 """Foils of a systematicity set."""
-IMAGE_UNKNOWN, BOX_OUTSIDE, WRONG_NUMBER, TYPES_MISSING = (
+IMAGE_UNKNOWN, BOX_OUTSIDE, WRONG_NUMBER, TYPES_MISSING, SET_REPEATED = (
     "image_unknown",
     "box_outside",
     "n_foils",
     "foil_types_missing",
+    "set_repeated",
 )
 """Reasons why a row gives no set."""
 TEMPLATE_ATOMS = 4
@@ -119,11 +120,11 @@ def productivity_sets(
     by_truth: dict[str, dict[str, dict]] = defaultdict(dict)
     for file in files:
         for row in read_released_rows(file, is_wanted):
-            box, foils = crops.cut(row), row.foils[file.foil_type]
-            reason = box if isinstance(box, str) else "" if len(foils) == N_PRODUCTIVITY_FOILS else WRONG_NUMBER
-            counts[file.foil_type].update((READ, reason or KEPT))
-            if not reason:
-                found = make_set(row, box, file.foil_type, {file.foil_type: foils}, file.complexity)
+            found = _productivity_set(row, file, crops)
+            if not isinstance(found, str):  # else the scores of one of the two would count for both
+                found = SET_REPEATED if file.foil_type in by_truth[found["set_id"]] else found
+            counts[file.foil_type].update((READ, found if isinstance(found, str) else KEPT))
+            if not isinstance(found, str):
                 by_truth[found["set_id"]][file.foil_type] = found
                 yield found
     parts = PARTS_OF_TYPE[PRODUCTIVITY][OVERALL]
@@ -133,6 +134,14 @@ def productivity_sets(
         if is_whole:
             foils = [foil for part in parts for foil in of_type[part]["foils"]]
             yield {**of_type[parts[0]], "foil_type": OVERALL, "foils": foils}
+
+
+def _productivity_set(row: ReleasedRow, file: ReleasedFile, crops: Crops) -> dict | str:
+    """Returns the set of a row, or the reason why there is none."""
+    box, foils = crops.cut(row), row.foils[file.foil_type]
+    if isinstance(box, str) or len(foils) != N_PRODUCTIVITY_FOILS:
+        return box if isinstance(box, str) else WRONG_NUMBER
+    return make_set(row, box, file.foil_type, {file.foil_type: foils}, file.complexity)
 
 
 def systematicity_sets(

@@ -405,7 +405,7 @@ def _to_table(path: str, schema: pa.Schema, rows: list[dict]) -> pa.Table:
                 if isinstance(row[name], float) and not row[name].is_integer():
                     raise pa.ArrowInvalid(f"column {name!r} is of integers, and a row holds {row[name]}")
         return pa.Table.from_pylist(rows, schema=schema)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeError) as error:
         raise ValueError(f"{path}: a row does not fit the table ({error})") from error
 
 

@@ -6,6 +6,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
+from crepebench.file_faults import named_faults
+
 ID = re.compile("[0-9a-f]{16}")
 COLUMNS = ("id", "reason")
 
@@ -36,11 +38,11 @@ def read_exclusions(paths: Iterable[str]) -> dict[str, str]:
         Reasons by id, those of a repeated id joined.
 
     Raises:
-        ValueError: a file lacks a column, or an id is none; names file, line and value.
+        ValueError: a file is no CSV in UTF-8, lacks a column, or an id is none; names file, line and value.
     """
     reasons: dict[str, str] = {}
     for path in paths:
-        with open(path, newline="", encoding="utf-8-sig") as file:
+        with named_faults(path), open(path, newline="", encoding="utf-8-sig") as file:
             rows = csv.DictReader(file)
             if not set(COLUMNS) <= set(rows.fieldnames or ()):
                 raise ValueError(f"{path}: an exclusion list has the columns {COLUMNS}, this file {rows.fieldnames}")

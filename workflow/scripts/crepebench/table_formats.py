@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from crepebench.files import atomic_path
-from crepebench.pages import NUMBER, html_table, numeric_columns, page
+from crepebench.pages import NUMBER, html_table, markdown_text, numeric_columns, page
 
 SECTION = re.compile(r"^## (?P<table>\w+)\.csv: (?P<title>.+)$", re.MULTILINE)
 AS_ABOVE = "as above"
@@ -84,7 +84,7 @@ def markdown_table(columns: Sequence[str], rows: Sequence[dict]) -> str:
     """Returns a table in GitHub's Markdown, numbers to the right."""
     numeric = numeric_columns(columns, rows)
     lines = [columns, ["---:" if column in numeric else "---" for column in columns]]
-    lines += [[row[column].replace("|", "\\|").replace("\n", " ") for column in columns] for row in rows]
+    lines += [[markdown_text(row[column]) for column in columns] for row in rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -110,7 +110,7 @@ def latex_table(columns: Sequence[str], rows: Sequence[dict]) -> str:
 
 def _latex(text: str) -> str:
     """Returns text with LaTeX's special characters escaped; the minus of a number is set as one."""
-    escaped = "".join(LATEX_SPECIAL.get(character, character) for character in text)
+    escaped = "".join(LATEX_SPECIAL.get(character, character) for character in " ".join(text.split()))
     return f"${escaped}$" if text.startswith("-") and NUMBER.fullmatch(text) else escaped
 
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from itertools import chain
 from pathlib import Path
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import requests
 
@@ -31,7 +31,9 @@ BUSY = (408, 425, 429)
 """Status codes below 500 that ask for another try: timeout, too early, too many requests."""
 
 WEB_PAGES = ("text/html", "application/xhtml+xml")
-CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+MOST_DIGITS = 18
+"""Digits of the greatest size in bytes."""
+CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18}|\*)")
 VALIDATORS = {"etag": "ETag", "last_modified": "Last-Modified"}
 
 
@@ -183,7 +185,7 @@ def _transfer(session: requests.Session, entry: ManifestEntry, partial: Partial,
             headers=_request_headers(origin, start),
             stream=True,
             timeout=patience.timeout,
-            hooks={"response": _refuse_lapsed_domain},
+            hooks={"response": refuse_other_places},
         ) as response:
             is_resumed = _check_answer(response, partial, origin, start)
             total = _total_size(response) or (origin["total"] if is_resumed else None) or entry.n_bytes
@@ -222,11 +224,21 @@ def _request_headers(origin: dict, start: int) -> dict[str, str]:
     return headers
 
 
-def _refuse_lapsed_domain(response: requests.Response, **_) -> None:
-    """Stops a redirection to the lapsed domain before it is followed."""
-    location = urljoin(response.url, response.headers.get("Location", ""))
-    if response.is_redirect and is_lapsed(location):
-        raise RefusedError(f"status {response.status_code} leads to the lapsed domain: {location}")
+def refuse_other_places(response: requests.Response, **_) -> None:
+    """Stops a redirection to the lapsed domain, or from https to anything else, before it is followed."""
+    if not response.is_redirect:
+        return
+    said = f"status {response.status_code} leads to"
+    try:
+        location = urljoin(response.url, response.headers.get("Location", ""))
+        schemes = [urlsplit(url).scheme for url in (response.url, location)]
+        is_lapsed_there = is_lapsed(location)
+    except ValueError as error:
+        raise RefusedError(f"{said} a URL that cannot be read ({error})") from error
+    if is_lapsed_there:
+        raise RefusedError(f"{said} the lapsed domain: {location}")
+    if schemes[1] != "https" and schemes != ["http", "http"]:
+        raise RefusedError(f"{said} a URL that is not https: {location}")
 
 
 def _check_answer(response: requests.Response, partial: Partial, origin: dict, start: int) -> bool:
@@ -277,7 +289,7 @@ def _total_size(response: requests.Response) -> int | None:
         stated = CONTENT_RANGE.fullmatch(response.headers["Content-Range"])[2]
     else:
         stated = response.headers.get("Content-Length", "")
-    return int(stated) if stated.isdecimal() else None
+    return int(stated) if stated.isdecimal() and len(stated) <= MOST_DIGITS else None
 
 
 def asked_wait(text: str) -> float:

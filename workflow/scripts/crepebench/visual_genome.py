@@ -16,6 +16,7 @@ from crepebench.annotations import (
     BOX_FIELDS,
     FormError,
     canonical_name,
+    check_text,
     convert_items,
     field,
     identifier,
@@ -230,9 +231,7 @@ def region_rows(images: Iterable[tuple[int | None, list]], path: str) -> Iterato
     """Yields rows of the region_descriptions table; an image without regions has none."""
 
     def convert(image_id: int | None, item: dict) -> dict:
-        phrase = field(item, "phrase") or ""
-        if not isinstance(phrase, str):
-            raise FormError(f"phrase is {phrase!r:.80}, not a text")
+        phrase = check_text(field(item, "phrase") or "", "phrase")
         return {
             "region_id": identifier(item, "region_id", "id"),
             "image_id": image_id,

@@ -68,7 +68,9 @@ def read_hashes(table_path: str) -> dict[str, str]:
 def _fetch_url(source: UrlFile, sha256: str, store: Path) -> dict:
     """Fetches the file at a URL; its folder in the store is named by the URL."""
     digest = hashlib.sha256(source.url.encode()).hexdigest()[:12]
-    name = source.url.rpartition("/")[2].partition("?")[0]
+    name = source.url.partition("?")[0].rpartition("/")[2]
+    if not is_path_within(name):
+        raise WeightsError(f"{source.url} names no file")
     whole = sha256 if len(sha256) == 64 else None
     entry = ManifestEntry(name, (source.url,), sha256=whole, confidence=CONFIRMED if whole else NONE)
     target = store / "urls" / digest / name
@@ -83,8 +85,14 @@ def _fetch_hub(source: HubFiles, store: Path) -> list[dict]:
     """Fetches files of a repository of the hub, all of one revision."""
     endpoint = os.environ.get("HF_ENDPOINT", ENDPOINT).rstrip("/")
     listing = _list_repository(f"{endpoint}/api/models/{source.repository}?blobs=true")
-    siblings = {sibling["rfilename"]: sibling for sibling in listing["siblings"]}
-    revision, files = listing["sha"], []
+    try:
+        siblings = {sibling["rfilename"]: sibling for sibling in listing["siblings"]}
+        revision, files = listing["sha"], []
+    except (KeyError, TypeError) as error:
+        raise WeightsError(f"{source.repository}: the hub's list of its files has another form ({error!r})") from error
+    for name in (revision, *siblings):  # they become paths in the store
+        if not is_path_within(name):
+            raise WeightsError(f"{source.repository}: the hub lists {name!r}, which leads out of its folder")
     for name in chosen_files(source, list(siblings)):
         sibling = siblings[name]
         sha256 = (sibling.get("lfs") or {}).get("sha256")
@@ -102,6 +110,12 @@ def _fetch_hub(source: HubFiles, store: Path) -> list[dict]:
             raise WeightsError(f"{entry.urls[0]}: the content is not the one that the hub lists")
         files.append(_file(target, record))
     return files
+
+
+def is_path_within(name: object) -> bool:
+    """Says whether a name of the hub's, as a path, stays within the folder that it is joined to."""
+    parts = name.split("/") if isinstance(name, str) else [""]
+    return all(part not in ("", ".", "..") and not set(part) & set("\\\0") for part in parts)
 
 
 def _list_repository(url: str) -> dict:

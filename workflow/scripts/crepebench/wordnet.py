@@ -17,9 +17,11 @@ import subprocess
 import sys
 import tempfile
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+from crepebench.file_faults import DAMAGED_ZIP
 from crepebench.files import atomic_path
 
 logger = logging.getLogger(__name__)
@@ -98,15 +100,21 @@ def find_wordnet() -> Path | None:
 
 
 def _unpack(archive: Path) -> Path | None:
-    """Unpacks nltk's zip of WordNet into a temporary folder, which ends with this process."""
+    """Unpacks the database files of nltk's zip, and nothing else, into a folder that ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="wordnet"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    target = folder / "wordnet"
+    target.mkdir()
     try:
-        shutil.unpack_archive(archive, folder)
-    except shutil.ReadError as error:
+        with zipfile.ZipFile(archive) as opened:
+            members = set(opened.namelist())
+            for name in DATABASE_FILES + OPTIONAL_FILES:
+                if f"wordnet/{name}" in members:
+                    (target / name).write_bytes(opened.read(f"wordnet/{name}"))
+    except DAMAGED_ZIP as error:
         logger.warning("WordNet: %s is damaged (%s)", archive, error)
         return None
-    return folder / "wordnet" if is_wordnet_folder(folder / "wordnet") else None
+    return target if is_wordnet_folder(target) else None
 
 
 def is_wordnet_folder(folder: Path) -> bool:
