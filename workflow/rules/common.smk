@@ -1,12 +1,13 @@
 """The checked config, wildcard constraints, and paths and params that depend on the config."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
 from snakemake.utils import validate
 
-BASE = Path(workflow.basedir)
+BASE = Path(os.path.abspath(f"{workflow.current_basedir}/../.."))
 SCRIPTS = BASE / "workflow" / "scripts"
 RESOURCES = BASE / "resources"
 
