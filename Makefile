@@ -4,6 +4,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
+SIDE_BY_SIDE := --numprocesses 2 --dist loadgroup
 
 .PHONY: help demo plan report test lint check verify bench-parser bench-features reruns dag clean
 .DEFAULT_GOAL := help
@@ -30,7 +31,7 @@ report: $(VENV)/installed ## one page of all results: results/report.html
 	snakemake --report results/report.html
 
 test: $(VENV)/installed ## run the whole test suite
-	pytest tests
+	pytest tests $(SIDE_BY_SIDE)
 
 lint: $(VENV)/installed ## formatters, linters, snakemake --lint
 	snakefmt --check Snakefile workflow
@@ -39,10 +40,10 @@ lint: $(VENV)/installed ## formatters, linters, snakemake --lint
 	snakemake --lint
 
 check: lint ## lint, and the unit tests
-	pytest tests/unit
+	pytest tests/unit $(SIDE_BY_SIDE)
 
 verify: $(VENV)/installed ## the slow full-size checks, outside CI
-	pytest tests --run-slow
+	pytest tests --run-slow $(SIDE_BY_SIDE)
 
 bench-parser: $(VENV)/installed ## measure the parser on hand-made graphs, and its speed; needs CREPE_SHARED_DATA
 	$(BIN)/pip install --quiet --requirement requirements-dev.txt

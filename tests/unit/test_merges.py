@@ -54,6 +54,26 @@ def test_ranges_of_any_size_give_the_same_table(tmp_path, monkeypatch, range_row
     assert merged(tmp_path, *tables) == [(*key, naive[key]) for key in sorted(naive)]
 
 
+@pytest.mark.parametrize("n_tables", [2, 3, 7, 20])
+def test_more_tables_than_may_be_open_at_once_are_merged_in_groups(tmp_path, monkeypatch, n_tables):
+    monkeypatch.setattr(merges, "MAX_FILES", 3)
+    n_open, merge_at_once = [], merges._merge_at_once
+
+    def merge_and_note(paths, *others):
+        n_open.append(len(paths))
+        return merge_at_once(paths, *others)
+
+    monkeypatch.setattr(merges, "_merge_at_once", merge_and_note)
+    tables = [[("a", f"{n % 5}", n), ("b", f"{n}", 1)] for n in range(n_tables)]
+    found = merged(tmp_path, *tables)
+    assert sum(count for kind, _, count in found if kind == "a") == sum(range(n_tables))
+    assert [key for kind, key, _ in found if kind == "b"] == sorted(str(n) for n in range(n_tables))
+    assert max(n_open) <= 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [*(f"{i}.parquet" for i in range(n_tables)), "merged.parquet"]
+    )
+
+
 def test_one_range_is_read_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(merges, "RANGE_ROWS", 6)
     monkeypatch.setattr(schema, "ROWS_PER_GROUP", 3)

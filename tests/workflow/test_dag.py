@@ -132,21 +132,6 @@ def test_the_picture_of_the_dag_shows_every_rule_that_all_needs():
     assert not missing
 
 
-def test_the_full_run_plans_on_files_under_their_true_names(tmp_path):
-    files = [f"visual_genome/{name}" for name in (*ANNOTATIONS, *IMAGES)]
-    files += ["cc12m/cc12m.tsv", "yfcc100m/yfcc100m_dataset-0.bz2", "yfcc100m/yfcc100m_subset_data.tsv.bz2"]
-    files += ["laion400m/part-00000.parquet", "laion400m/part-00001.parquet"]
-    for file in files:
-        path = tmp_path / "data" / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    done = run_snakemake(tmp_path, "-n", "--quiet", "rules", overlay=ROOT / "config" / "crepe.yaml")
-    assert_ok(done)
-    assert "extract_features" in done.stdout
-    assert "train_icons_model" not in done.stdout
-    assert "download_file" not in done.stdout
-
-
 def test_what_the_folder_of_visual_genome_lacks_is_downloaded(tmp_path):
     (tmp_path / "visual_genome").mkdir()
     for name in (*ANNOTATIONS[:4], "images.zip"):

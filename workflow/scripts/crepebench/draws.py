@@ -15,7 +15,6 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from scipy.stats import beta
 
 from crepebench.schema import CANDIDATE_COUNTS, read_table, write_tables
 from crepebench.vocabularies import KEY_FIELDS
@@ -134,6 +133,8 @@ def summarise_draws(draws: pl.DataFrame, wave: pl.DataFrame) -> pl.DataFrame:
         holds the key. Per tier it is the exact binomial (Clopper-Pearson) bound, the error shared out evenly among
         the tiers; it counts everything that was found for each tier, so it is never too small.
     """
+    from scipy.stats import beta
+
     by_tier = draws.group_by(*KEY_FIELDS, "tier").agg(pl.col("n_candidates", "n_drawn").sum())
     by_tier = by_tier.join(wave.select(*KEY_FIELDS, "count"), on=KEY_FIELDS)
     n, size, found = (by_tier[name].to_numpy() for name in ("n_candidates", "n_drawn", "count"))

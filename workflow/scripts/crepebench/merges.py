@@ -1,12 +1,15 @@
 """Merge sorted Parquet tables of any size in bounded memory.
 
 The keys are cut into ranges that hold about RANGE_ROWS rows together. Range by range, the rows of all files are read,
-combined, sorted and appended to the output. Row groups outside a range are not read.
+combined, sorted and appended to the output. Row groups outside a range are not read. More files than may be open at
+once are merged in groups first.
 """
 
 import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 import pyarrow as pa
@@ -18,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 RANGE_ROWS = 2_000_000
 """Rows of all files that are merged at once, but for one row group of each file."""
+MAX_FILES = 256
+"""Files that are open at once; systems allow a process 256 to 1,024."""
 SEPARATOR = "\0"
 """Joins the fields of a key to one string with the same order; no field holds it."""
 KEY = "key"
@@ -37,7 +42,8 @@ def merge_sorted(
         schema: their schema, and that of the output.
         key_fields: columns of the key.
         merged_path: table to write, sorted by key.
-        combine: gets the rows of some keys, all rows of each, and returns what the output holds for them.
+        combine: gets the rows of some keys, and returns what the output holds for them; it may get its own output
+            again, beside other rows of the same keys.
 
     Returns:
         Number of rows of the output.
@@ -47,6 +53,24 @@ def merge_sorted(
     """
     for path in paths:
         read_table(path, schema, [])
+    with TemporaryDirectory() as folder:
+        waiting, n_made = list(paths), 0
+        while len(waiting) > MAX_FILES:
+            group, waiting = waiting[:MAX_FILES], waiting[MAX_FILES:]
+            waiting.append(str(Path(folder) / f"{n_made}.parquet"))
+            _merge_at_once(group, schema, key_fields, waiting[-1], combine)
+            n_made += 1
+        return _merge_at_once(waiting, schema, key_fields, merged_path, combine)
+
+
+def _merge_at_once(
+    paths: Sequence[str],
+    schema: pa.Schema,
+    key_fields: Sequence[str],
+    merged_path: str,
+    combine: Callable[[pl.DataFrame], pl.DataFrame],
+) -> int:
+    """Merges tables that may all be open at once; returns the number of rows."""
     files = [file for file in map(pq.ParquetFile, paths) if file.metadata.num_rows]
     firsts = [first_keys(file, key_fields) for file in files]
     bounds = key_ranges(files, firsts)
