@@ -55,7 +55,7 @@ def plan(root: Path, command: list[str]) -> dict[str, int]:
     """Returns the number of jobs of each rule, and in total, that snakemake would run for a command."""
     done = call(root, command, *(() if "-n" in command else ("-n", "--quiet", "rules")))
     assert_ok(done)
-    table = done.stdout.partition("Job stats")[2].partition("Reasons")[0]
+    table = (done.stdout + done.stderr).partition("Job stats")[2].partition("Reasons")[0]
     return {
         rule.replace(" ", "_"): int(n) for rule, n in re.findall(r"^ ?([a-z][a-z ]*?) +(\d+) *$", table, re.MULTILINE)
     }
