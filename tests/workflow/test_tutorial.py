@@ -118,7 +118,7 @@ def test_files_that_the_page_on_adding_names_are_there():
         assert (ROOT / folder / name).is_file(), name
 
 
-def test_overlay_of_the_page_on_adding_is_accepted(checkout, tmp_path):
+def test_overlay_of_the_page_on_adding_is_accepted(tmp_path):
     overlay = files((ROOT / "docs" / "adding.md").read_text(encoding="utf-8"))["corpus.yaml"]
     config = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))
     update_config(config, yaml.safe_load(overlay.replace("data/my_model", str(tmp_path))))
