@@ -76,6 +76,28 @@ def test_manual_gives_the_true_default(path):
     assert yaml.safe_load(default) == value
 
 
+def test_every_row_has_meaning_and_values_and_every_key_of_the_default_its_default_and_source():
+    for path, row in read_manual().items():
+        meaning, values, default, source = (cell.strip() for cell in f"{row} ".split(" |"))
+        assert meaning and values, path
+        assert ANY_NAME in path or (default and source), path
+
+
+def choices(schema: dict) -> list:
+    """Returns the values that a schema lists, of a key or of the items of a list."""
+    parts = [*schema.get("oneOf", []), *([schema["items"]] if "items" in schema else [])]
+    return [*schema.get("enum", []), *(value for part in parts for value in choices(part))]
+
+
+def test_manual_names_every_value_that_the_schema_allows():
+    schemas = dict(walk_schema(read_yaml(SCHEMA)))
+    listed = {path: choices(schemas[path]) for path in leaves() if choices(schemas[path])}
+    assert ("foils", "protocol") in listed
+    for path, values in listed.items():
+        said = re.findall(r"`\"?([^`\"]+)\"?`", read_manual()[path])
+        assert set(values) <= set(said), path
+
+
 def test_default_config_validates():
     config = read_yaml(REPOSITORY / "config" / "config.yaml")
     validate(config, str(SCHEMA), set_default=False)

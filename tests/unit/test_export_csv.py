@@ -5,7 +5,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from crepebench import export_csv
 from crepebench.export_csv import write_crepe_csv
+from crepebench.families import FOIL_TYPES
 from crepebench.feature_index import CROP, TEXT, crop_id, text_id
 from crepebench.feature_reader import Features
 from crepebench.released_files import (
@@ -18,7 +20,7 @@ from crepebench.released_files import (
 from crepebench.schema import RETRIEVAL_SETS
 from crepebench.scores import score_sets
 
-from .export_rows import make_set, write_inputs
+from .export_rows import make_set, make_sets, write_inputs
 
 CFG = json.dumps({"corpora": [["yfcc15m_clip", "yfcc"]]})
 PROD = "prod_hard_negatives/{0}/prod_vg_hard_negs_{0}_complexity_{1}.csv"
@@ -186,3 +188,14 @@ def test_the_authors_arithmetic_on_our_files_gives_our_ranks_but_for_ties(export
     for (i, row), scored in zip(sets.items(), ours, strict=True):
         assert scored["set_id"] == row["set_id"]
         assert scored["rank"] - 1 == found[i] + (0.5 if i == tied else 0), i
+
+
+def test_sets_of_a_type_that_the_released_files_do_not_have_are_counted_and_not_written(tmp_path, monkeypatch):
+    types = {**FOIL_TYPES, "systematicity": (*FOIL_TYPES["systematicity"], "other")}
+    monkeypatch.setattr(export_csv, "FOIL_TYPES", types)
+    sets = make_sets("systematicity", 2)
+    sets += [{**row, "foil_type": "other"} for row in sets if row["foil_type"] == "atom"]
+    counts = export_csv.write_systematicity(sets, {101: "SC", 102: "UC"}, "cc12m", tmp_path)
+    assert counts["other"] == {"read": 2, "kept": 0, "no_column": 2}
+    assert counts["atom"] == {"read": 2, "kept": 2}
+    assert {path.name for path in tmp_path.iterdir()} == {"syst_hard_negatives"}

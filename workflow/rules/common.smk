@@ -1,13 +1,14 @@
 """The checked config, wildcard constraints, local rules, and paths and params that depend on the config."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import yaml
 from snakemake.utils import validate
 
-BASE = Path(workflow.basedir)
+BASE = Path(os.path.abspath(f"{workflow.current_basedir}/../.."))
 SCRIPTS = BASE / "workflow" / "scripts"
 RESOURCES = BASE / "resources"
 

@@ -42,6 +42,8 @@ NAME_OF_SPLIT = {SC: "seen_compounds", UC: "unseen_compounds", UA: "unseen_atoms
 PRODUCTIVITY_PATH = "prod_hard_negatives/{foil_type}/prod_vg_hard_negs_{foil_type}_complexity_{n}.csv"
 SYSTEMATICITY_PATH = "{folder}/syst_vg_hard_negs_{split}_in_{corpus}.csv"
 SYSTEMATICITY_FOLDER = "syst_hard_negatives"
+NO_COLUMN = "no_column"
+"""Reason why a set is left out: it is of a type that the authors' files do not have."""
 SUBGRAPH_COLUMNS = ("subgraph_id", "n_objects", "n_relations", "n_attributes", "n_components")
 
 
@@ -87,7 +89,7 @@ def group_regions(sets: Sequence[Mapping]) -> dict[str, list[dict[str, Mapping]]
     regions: dict[int, dict[str, Mapping]] = defaultdict(dict)
     for row in sets:
         regions[row["region_id"]][row["foil_type"]] = row
-    n_types = len(FOIL_TYPES[SYSTEMATICITY])
+    n_types = len(FOILS_COLUMNS)
     one_truth = (
         len(found) == n_types and len({row["caption"] for row in found.values()}) == 1 for found in regions.values()
     )
@@ -95,7 +97,7 @@ def group_regions(sets: Sequence[Mapping]) -> dict[str, list[dict[str, Mapping]]
         return {SYSTEMATICITY_FOLDER: [regions[region_id] for region_id in sorted(regions)]}
     return {
         f"{SYSTEMATICITY_FOLDER}_{name}": [{name: found[name]} for _, found in sorted(regions.items()) if name in found]
-        for name in FOIL_TYPES[SYSTEMATICITY]
+        for name in FOILS_COLUMNS
     }
 
 
@@ -131,10 +133,14 @@ def write_systematicity(
         folder: folder of the export.
 
     Returns:
-        Counts of the sets by foil_type; those of regions that are in no split are left out.
+        Counts of the sets by foil_type; those of regions that are in no split are left out, and those of types for
+        which the released files have no column.
     """
     counts = {name: Counter({READ: 0, KEPT: 0}) for name in FOIL_TYPES[SYSTEMATICITY]}
-    for name, regions in group_regions(sets).items():
+    for row in sets:
+        if row["foil_type"] not in FOILS_COLUMNS:
+            counts[row["foil_type"]].update((READ, NO_COLUMN))
+    for name, regions in group_regions([row for row in sets if row["foil_type"] in FOILS_COLUMNS]).items():
         by_split: dict[str, list] = {SC: [], UC: []}
         for found in regions:
             region_id = next(iter(found.values()))["region_id"]
@@ -145,7 +151,7 @@ def write_systematicity(
                 by_split.setdefault(split, []).append(found)
         for split, rows in by_split.items():
             path = folder / SYSTEMATICITY_PATH.format(folder=name, split=NAME_OF_SPLIT[split], corpus=corpus)
-            for foil_type in FOIL_TYPES[SYSTEMATICITY]:
+            for foil_type in FOILS_COLUMNS:
                 check_sizes([found[foil_type] for found in rows if foil_type in found], str(path))
             write_rows(path, SYSTEMATICITY_COLUMNS, map(systematicity_row, rows))
     return counts

@@ -31,6 +31,10 @@ PUBLISHED_CAPTIONS = {
 """Captions of the published corpora, by format, for files that are not there yet."""
 NO_COST = ("all", "plan")
 """Rules that do no work."""
+NO_IMAGES = """
+No place of images is there: sets can be built, but extract_features will fail. Name a target such as
+results/tables/blind_baselines.csv, or bring the images.
+"""
 JOB_COUNT = re.compile(r"^(\w+)\s+(\d+)$")
 
 
@@ -285,7 +289,4 @@ def show_plan(
     if fetched:
         sys.stdout.write(f"\nTo be fetched: {missing_message(fetched)}\n")
     if not image_paths:
-        sys.stdout.write(
-            "\nNo place of images is there: sets can be built, but extract_features will fail. Name a target such as "
-            "results/retrieval_sets/systematicity/part-00000-of-00001.parquet, or bring the images.\n"
-        )
+        sys.stdout.write(NO_IMAGES)
