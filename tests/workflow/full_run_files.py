@@ -62,7 +62,7 @@ def write_visual_genome(folder: Path, world: World, n_images: int, seed: int) ->
                     jpeg = _jpeg(scene, np.random.default_rng([seed, 5, place]))
                     content = jpeg[: len(jpeg) // 2] if place == TRUNCATED else jpeg
                     archive.writestr(f"{members}/{_number(ids[place])}.jpg", content)
-    (folder / "object_alias.txt").write_text("bike,bicycle,bicycles\ncouch,sofa,sofas\ntaxi,cab\n")
+    (folder / "object_alias.txt").write_text("bicycle,bike,bicycles\ncouch,sofa,sofas\ntaxi,cab\n")
     (folder / "relationship_alias.txt").write_text("wearing,wears,is wearing\non,ON,is on\n")
 
 
