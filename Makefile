@@ -6,7 +6,7 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 SIDE_BY_SIDE := --numprocesses 2 --dist loadgroup
 
-.PHONY: help demo plan report test lint check verify bench-parser bench-features reruns dag clean
+.PHONY: help demo plan unlock report test lint check verify bench-parser bench-features reruns dag clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -26,6 +26,9 @@ demo: $(VENV)/installed ## run the main job on the embedded icons world, then dr
 
 plan: $(VENV)/installed ## estimate jobs, time and disk before a run; ARGS="--configfile my.yaml" for one of yours
 	snakemake --cores all --quiet rules host progress --workflow-profile profiles/plain $(ARGS) -- plan
+
+unlock: $(VENV)/installed ## remove the lock of a run that was killed; ARGS as for plan
+	snakemake --unlock $(ARGS)
 
 report: $(VENV)/installed ## one page of all results: results/report.html
 	snakemake --report results/report.html
