@@ -45,7 +45,7 @@ SAMPLE = {
     "items": [
         caption_item(1, CAPTIONS[0], 4),
         caption_item(2, CAPTIONS[1], 12, has_set=False),
-        set_item(3, "systematicity", "atom", "a red jar", JAR),
+        set_item(3, "systematicity", "atom", "a red jar", JAR, complexity=2),
         set_item(4, "productivity", "swap", CAPTIONS[0], SWAP, complexity=4),
         parser_item(5, "cc12m", 4),
         parser_item(6, "laion400m", 2),

@@ -90,12 +90,11 @@ def read_checks(path: str) -> dict[Cell, dict]:
                 raise ValueError(f"{path}: the check {row['check']!r} is unknown; known are {list(CHECKS)}")
             measure, sample = CHECKS[row["check"]]
             types = row["foil_type"].split() or [""]
-            together = f"{' and '.join(types)} together" if len(types) > 1 else ""
-            values = {
-                "published": float(row["percent"]),
-                "note": "; ".join(filter(None, (row["note"], together))),
-                "source": row["source"],
-            }
+            remark = f"{' and '.join(types)} together" if len(types) > 1 else ""
+            if sample == SAMPLES[PARSER]:
+                remark = "of triplets alone, while objects count here, too"
+            note = "; ".join(filter(None, (row["note"], remark)))
+            values = {"published": float(row["percent"]), "note": note, "source": row["source"]}
             for foil_type in types:
                 names = (row["subject"], foil_type, "")
                 family, of_type, corpus = names if sample != SAMPLES[PARSER] else ("", "", row["subject"])
