@@ -100,7 +100,7 @@ byId("name-form").addEventListener("submit", (event) => {
   event.preventDefault();
   const name = cleanName(byId("name").value);
   if (!isName(name)) {
-    note("start-note", "Please write a name of 1 to 40 characters.");
+    note("start-note", "Please write a name of 1 to 40 characters, other than “all”.");
     return;
   }
   let known = [];
@@ -140,8 +140,8 @@ function takeFile(file) {
   }
   note("start-note", "");
   byId("choice-text").textContent =
-    `This browser has other answers of ${file.annotator}: ${count(saved.answers)} items here, ` +
-    `${count(file.answers)} in the file, saved at ${file.saved_at}.`;
+    `This browser has other answers of ${file.annotator}. Items answered here: ${count(saved.answers)}; ` +
+    `in the file: ${count(file.answers)}, saved at ${file.saved_at}.`;
   byId("take-file").onclick = () => begin(file.annotator, taken);
   byId("keep-saved").onclick = () => begin(file.annotator);
   byId("choice").hidden = false;
@@ -217,13 +217,13 @@ function undo() {
 function download() {
   const file = makeFile(sample, annotator, state.answers);
   const address = URL.createObjectURL(new Blob([JSON.stringify(file, null, 1)], { type: "application/json" }));
-  const name = annotator.normalize("NFKD").replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+|_+$/g, "") || "annotator";
+  const name = annotator.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+|_+$/g, "") || "annotator";
   const link = make("a", { href: address, download: `review_${sample.sample_id}_${name}.json` });
   link.click();
   URL.revokeObjectURL(address);
   isUnsaved = false;
   const nOpen = items.filter((item) => !isAnswered(item, state.answers)).length;
-  const text = nOpen ? `Downloaded; ${nOpen} items are still open.` : "Downloaded.";
+  const text = nOpen ? `Downloaded. Items still open: ${nOpen}.` : "Downloaded.";
   if (byId("work").hidden) note("done-note", text);
   else say(text);
 }
@@ -516,5 +516,5 @@ onClick(byId("done-leave"), showStart);
 
 byId("sample-id").textContent = sample.sample_id;
 const counts = Object.entries(KIND_NAMES).map(([kind, name]) => [items.filter((item) => item.kind === kind).length, name]);
-byId("sample-size").textContent = `${items.length} items: ${counts.filter(([n]) => n > 0).map(([n, name]) => `${n} ${name}`).join(", ")}`;
+byId("sample-size").textContent = `Items: ${items.length} (${counts.filter(([n]) => n > 0).map(([n, name]) => `${name}: ${n}`).join(", ")})`;
 showStart();

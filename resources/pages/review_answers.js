@@ -120,8 +120,10 @@ function cleanName(text) {
   return text.trim().replace(/\s+/g, " ");
 }
 
+/** Whether a name may stand in a file: printable, not too long, and not that of all annotators in the table. */
 function isName(name) {
-  return typeof name === "string" && name === cleanName(name) && name !== "" && [...name].length <= NAME_LENGTH;
+  if (typeof name !== "string" || name === "" || name !== cleanName(name) || [...name].length > NAME_LENGTH) return false;
+  return !/\p{C}/u.test(name) && name.toLowerCase() !== "all";
 }
 
 /** Answers in this browser, by annotator, each under a key of its own. Every function throws where nothing can be kept. */
