@@ -364,14 +364,15 @@ function renderPick(item, article) {
 
 function renderSet(item, article) {
   const picked = readAnswer(answerOf(), ["pick"]);
-  const verdict = picked === "truth" ? "You picked the caption." : "You picked a foil.";
-  article.append(make("h2", {}, "Is the caption faithful? Which foils are false, and natural? ", make("span", { className: "quiet small" }, verdict)));
+  const verdict = picked === "truth" ? "You picked the caption." : "You picked a foil, not the caption.";
+  article.append(make("h2", {}, "Is the caption faithful? Which foils are false, and natural? ", make("span", { className: "quiet small" }, `${verdict} Words that differ from it are underlined.`)));
   const list = make("ul", { className: "plain candidates" });
   let i = 2;
   const ordered = [...item.candidates].sort((one, other) => (other.id === "truth") - (one.id === "truth"));
   for (const { id, text } of ordered) {
     const isTruth = id === "truth";
-    const words = make("p", { className: "text" }, text);
+    const parts = wordsBeyond(text, item.caption);
+    const words = make("p", { className: "text" }, ...parts.map(([word, isOther]) => (isOther ? make("u", {}, word) : word)));
     if (isTruth) words.prepend(make("span", { className: "mark good" }, "caption"), " ");
     if (id === picked) words.append(" ", make("span", { className: "mark" }, "your pick"));
     const asked = isTruth

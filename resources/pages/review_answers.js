@@ -58,6 +58,25 @@ function isAnswered(item, answers) {
   return openQuestion(item, answers) === -1;
 }
 
+/** Words and spaces of a text, each with whether it is a word beyond those that it shares, in order, with another text. */
+function wordsBeyond(text, other) {
+  const [words, others] = [text, other].map((whole) => whole.split(/(\s+)/));
+  const shared = Array.from({ length: words.length + 1 }, () => new Array(others.length + 1).fill(0));
+  for (let i = words.length - 1; i >= 0; i--) {
+    for (let j = others.length - 1; j >= 0; j--) {
+      shared[i][j] = words[i] === others[j] ? shared[i + 1][j + 1] + 1 : Math.max(shared[i + 1][j], shared[i][j + 1]);
+    }
+  }
+  const marked = [];
+  for (let i = 0, j = 0; i < words.length; i++) {
+    while (j < others.length && words[i] !== others[j] && shared[i][j + 1] === shared[i][j]) j++;
+    const isShared = j < others.length && words[i] === others[j];
+    if (isShared) j++;
+    marked.push([words[i], !isShared && words[i].trim() !== ""]);
+  }
+  return marked;
+}
+
 /** JSON as Python's json.dumps(value, sort_keys=True, separators=(",", ":")) writes it. */
 function canonicalJson(value) {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;

@@ -145,6 +145,19 @@ def test_the_truth_shows_only_after_the_pick_which_then_stays(open_page, review)
     assert page.locator(".truth").count() == 1
 
 
+def test_words_of_a_foil_that_differ_from_the_caption_are_underlined(open_page):
+    page = open_page()
+    for caption, foil, expected in (
+        ("a red cup on a box", "a blue cup on a box", ["blue"]),
+        ("a cup on a box", "a box on a cup", ["box", "cup"]),
+        ("a cup", "a cup", []),
+        ("a cup", "there is no cup at all", ["there", "is", "no", "at", "all"]),
+    ):
+        words = page.evaluate("([one, other]) => wordsBeyond(one, other)", [foil, caption])
+        assert "".join(word for word, _ in words) == foil
+        assert [word for word, is_other in words if is_other] == expected
+
+
 def test_undo_takes_back_the_last_answer_wherever_one_is(open_page, review):
     page, (_, sample) = open_page(), review
     begin(page)

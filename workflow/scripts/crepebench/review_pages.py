@@ -180,10 +180,10 @@ def build_review_page(
     run = {
         **{"protocol": config["protocol"], "families": families, "seed": seed},
         **{"n_sets": {name: len(group[0]) for name, group in zip(families, groups, strict=False)}},
-        **{"n_captions": len(captions), "left_out": dict(left_out)},
+        **{"n_captions": len(captions), "left_out": dict(sorted(left_out.items()))},
     }
     sample = {"sample_id": sample_id(items), "run": run, "items": items}
-    logger.info("%s of %s; left out: %s", Counter(item["kind"] for item in items), run, dict(left_out))
+    logger.info("items: %s; run: %s", dict(Counter(item["kind"] for item in items)), run)
     data = {"format": FORMAT, "sample_id": sample["sample_id"], "items": [shown_item(item) for item in items]}
     body = Path(body_path).read_text(encoding="utf-8")
     page = inline_page(TITLE, body, styles, scripts, {**data, **pictures.shown(pictured)})
