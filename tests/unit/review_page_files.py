@@ -117,7 +117,7 @@ def build(folder, n=12, n_parts=1, images_path=None, corpora=None, is_released=F
         corpus_paths=corpora or {},
         body_path=str(PAGES / "review.html"),
         styles=[str(PAGES / "page.css"), str(PAGES / "review.css")],
-        scripts=[str(PAGES / "review_answers.js"), str(PAGES / "review.js")],
+        scripts=[str(PAGES / f"review{name}.js") for name in ("_answers", "_base", "_start", "_item", "")],
         page_path=str(page),
         sample_path=str(sample),
         cfg=json.dumps({**CONFIG, **changes}),

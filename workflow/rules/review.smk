@@ -22,7 +22,10 @@ rule build_review_page:
         corpora=[path for paths in REVIEWED_CORPORA.values() for path in paths],
         body=PAGES / "review.html",
         styles=[PAGES / "page.css", PAGES / "review.css"],
-        scripts=[PAGES / "review_answers.js", PAGES / "review.js"],
+        scripts=[
+            PAGES / f"review{name}.js"
+            for name in ("_answers", "_base", "_start", "_item", "")
+        ],
     output:
         page="results/review/index.html",
         sample="results/review/sample.json",
