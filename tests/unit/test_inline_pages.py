@@ -102,3 +102,13 @@ def test_texts_stand_out_from_their_ground(repository, scheme):
     for pair in PAIRS:
         dark, light = sorted(luminance(colours[name]) for name in pair)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, pair  # WCAG 2.1, level AA
+
+
+@pytest.mark.parametrize("word", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch("])
+def test_no_script_makes_html_of_texts_or_asks_the_network(repository, word):
+    scripts = sorted((repository / "resources" / "pages").glob("*.js"))
+    assert scripts
+    for path in scripts:
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith('"use strict";'), path
+        assert word not in text, path
