@@ -41,6 +41,8 @@ include: "workflow/rules/parser_quality.smk"
 include: "workflow/rules/thinning.smk"
 include: "workflow/rules/published.smk"
 include: "workflow/rules/plots.smk"
+include: "workflow/rules/review.smk"
+include: "workflow/rules/human_review.smk"
 include: "workflow/rules/exports.smk"
 include: "workflow/rules/run_record.smk"
 

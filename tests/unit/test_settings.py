@@ -6,6 +6,7 @@ import yaml
 
 from crepebench.corpora import FORMATS
 from crepebench.settings import (
+    check_exclusions,
     check_names,
     comparison_settings,
     corpus_record_settings,
@@ -16,6 +17,7 @@ from crepebench.settings import (
     models_of,
     read_definition,
     read_models,
+    review_page_settings,
     tables_settings,
     used_models,
     visual_genome_settings,
@@ -420,3 +422,19 @@ def test_comparison_says_what_part_of_the_images_is_used(config):
     assert comparison_settings(config)["method"] == {"is_released": False, "is_image_sample": False}
     config["visual_genome"]["sample"] = {"share": 0.5}
     assert comparison_settings(config)["method"]["is_image_sample"]
+
+
+@pytest.mark.parametrize("path", ["results/review/exclusions.csv", "./results/review//exclusions.csv"])
+def test_an_exclusion_list_that_its_own_sets_give_is_refused(path):
+    with pytest.raises(ValueError, match="made from the sets that it would change: copy it"):
+        check_exclusions({"foils": {"exclusions": ["mine.csv", path]}})
+    check_exclusions({"foils": {"exclusions": ["mine.csv", "/data/review/exclusions.csv"]}})
+
+
+def test_the_review_page_does_not_depend_on_who_has_answered_it(config):
+    expected = review_page_settings(config)
+    assert "answers" not in expected and set(expected["definitions"]) == set(config["corpora"]["use"])
+    changed = {**config, "review": {**config["review"], "answers": ["ann.json"]}}
+    assert review_page_settings(changed) == expected
+    released = {**config, "data": {**config["data"], "source": "crepe_release"}}
+    assert "definitions" not in review_page_settings(released)

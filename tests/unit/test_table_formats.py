@@ -17,6 +17,7 @@ from crepebench.productivity_tables import PRODUCTIVITY_COLUMNS
 from crepebench.published import COLUMNS as PUBLISHED_COLUMNS
 from crepebench.raw_retrieval_tables import COLUMNS as RAW_COLUMNS
 from crepebench.released_tables import COLUMNS as RELEASED_COLUMNS
+from crepebench.review_tables import COLUMNS as REVIEW_COLUMNS
 from crepebench.systematicity_tables import BY_KIND_COLUMNS, GAP_COLUMNS, GAP_SEEDS_COLUMNS, SYSTEMATICITY_COLUMNS
 from crepebench.table_formats import (
     Explanation,
@@ -43,6 +44,7 @@ TABLES = {
     "comparison": COMPARISON_COLUMNS,
     "blind_baselines": AUDIT_COLUMNS,
     "parser_quality": QUALITY_COLUMNS,
+    "human_review": REVIEW_COLUMNS,
     "released_scores": RELEASED_COLUMNS,
     "own_captions": OWN_COLUMNS,
     "imagenet_correlation": CORRELATION_COLUMNS,

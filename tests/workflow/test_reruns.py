@@ -109,6 +109,7 @@ CHANGES = {
     "evaluation.raw_pool.systematicity": 9,
     "evaluation.cross_corpus": True,
     "plots.seed": 2,
+    "review.set_share": 0.5,
     "data.folder": "released",
     "own_captions.table": "mine.csv",
 }

@@ -3,6 +3,7 @@ import zlib
 
 import pytest
 
+from crepebench import review_answers
 from tests.unit.review_page_files import NASTY, build
 
 from .browser import Watch, assert_no_sideways_scrolling, browser  # noqa: F401
@@ -341,9 +342,8 @@ def test_when_all_is_answered_the_page_says_so_and_its_file_is_whole(open_page, 
     press(page, "Enter")
     assert page.locator("#done-title").is_visible()
 
-    answers = pytest.importorskip("crepebench.review_answers")
-    sample_read = answers.read_sample(str(review[0].with_name("sample.json")))
-    assert answers.read_answers(str(found.path()), sample_read).answers == expected
+    sample_read = review_answers.read_sample(str(review[0].with_name("sample.json")))
+    assert review_answers.read_answers(str(found.path()), sample_read).answers == expected
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -25,6 +25,7 @@ validate(config, str(SCHEMA), set_default=False)
 config_values.check_values(config, yaml.safe_load(SCHEMA.read_text()))
 icons_settings.check_icons(config)
 settings.check_names(config)
+settings.check_exclusions(config)
 MODELS = settings.read_models(config)
 USED_MODELS = settings.used_models(config)
 FAMILIES = list(FOIL_TYPES)
@@ -272,3 +273,15 @@ def get_own_table(wildcards):
             "own_captions.table of the config names no table: see docs/own_captions.md"
         )
     return table
+
+
+def get_review_answers(wildcards):
+    """The annotators' files that the config names."""
+    answers = config["review"]["answers"]
+    if not answers:
+        raise WorkflowError(
+            "review.answers of the config names no file of an annotator: make the page with `snakemake "
+            "results/review/index.html`, let people answer it, and name the files that they download "
+            "(docs/review.md)"
+        )
+    return answers

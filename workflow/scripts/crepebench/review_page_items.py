@@ -11,12 +11,9 @@ from collections.abc import Mapping, Sequence
 from crepebench.families import PRODUCTIVITY
 from crepebench.parser_labels import Facts
 from crepebench.parser_review import COLUMNS_OF_KIND, PART_SEPARATOR
+from crepebench.review_answers import CAPTION, PARSER, SET, TRUTH
 from crepebench.review_sample import hashed_place
 
-CAPTION, SET, PARSER = "caption", "set", "parser"
-"""Kinds of items."""
-TRUTH = "truth"
-"""Id and kind of the true caption among the candidates."""
 ID_LENGTH = 16
 """Hexadecimal digits of an id."""
 

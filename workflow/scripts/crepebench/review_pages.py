@@ -17,6 +17,7 @@ from crepebench.inline_pages import inline_page, picture_uri
 from crepebench.parser_labels import graph_facts
 from crepebench.parser_review import sample_captions, usable_captions
 from crepebench.parsing import load_parser, parse_texts
+from crepebench.review_answers import FORMAT
 from crepebench.review_page_draws import (
     caption_records,
     read_captions,
@@ -31,8 +32,6 @@ from crepebench.schema import IMAGES, iterate_rows
 
 logger = logging.getLogger(__name__)
 
-FORMAT = "crepe-review-1"
-"""Format of the files that the page gives."""
 TITLE = "Review of captions and foils"
 NO_FILE = "image_has_no_file"
 """Reason of sets and captions that cannot be drawn, beside those of crepebench.images."""

@@ -5,6 +5,7 @@ The functions named `*_settings` choose from the config what one kind of job dep
 """
 
 from collections.abc import Mapping
+from os.path import normpath
 from pathlib import Path
 
 from crepebench.families import PRODUCTIVITY, SYSTEMATICITY
@@ -300,6 +301,30 @@ def parser_review_settings(config: Mapping) -> dict:
     definitions = {corpus: reading_settings(config, corpus) for corpus in config["corpora"]["use"]}
     sample = {key: config["parser_review"][key] for key in ("n_captions", "seed")}
     return {"parser": parser_settings(config), "definitions": definitions, **sample}
+
+
+def review_page_settings(config: Mapping) -> dict:
+    """Returns what the review page depends on, beside its tables: how the sample is drawn, and how corpora are read."""
+    settings = {**config["review"], "protocol": config["foils"]["protocol"]}
+    del settings["answers"]
+    if is_released(config):
+        return {**settings, "protocol": "paper"}
+    definitions = {corpus: reading_settings(config, corpus) for corpus in config["corpora"]["use"]}
+    return {**settings, "parser": parser_settings(config), "definitions": definitions}
+
+
+def check_exclusions(config: Mapping) -> None:
+    """Checks that no exclusion list is made from the very sets that it would change.
+
+    Raises:
+        ValueError: one lies where the review's rule writes it.
+    """
+    for path in config["foils"]["exclusions"]:
+        if normpath(path) == "results/review/exclusions.csv":
+            raise ValueError(
+                f"foils.exclusions names {path}, which is made from the sets that it would change: copy it to a place "
+                "of your own, and name the copy (docs/review.md)"
+            )
 
 
 def is_released(config: Mapping) -> bool:
