@@ -24,7 +24,7 @@ function showForm() {
     field.classList.toggle("is-set", state[field.name] !== defaultState(data)[field.name]);
   }
   const nSet = [...form.elements].filter((field) => field.classList.contains("is-set")).length;
-  byId("n_set").textContent = nSet ? `: ${nSet} set` : "";
+  byId("n_set").textContent = nSet ? `: ${nSet} in use` : "";
   form.elements.change.disabled = !state.other;
   form.elements.corpus.disabled = form.elements.split.disabled = choicesOf("split", data, state).length < 2;
 }
@@ -36,11 +36,13 @@ function showCount() {
   const scored = total("n_scored");
   byId("count").replaceChildren(make("strong", "", n(found.length)), ` of ${plural(chosen, "chosen set")}; ${n(scored)} scored`);
   const unscored = total("n_sets") - scored;
+  const part = data.n_in_gallery
+    ? `This is the part of the gallery that a report can hold; results/gallery/index.html has ${n(data.n_in_gallery)} sets. ` : "";
   const more = unscored ? ` ${n(unscored)} more could not be scored by any model (accounting.csv says why).` : "";
-  byId("choice").textContent = chosen < scored
+  byId("choice").textContent = part + (chosen < scored
     ? `These ${n(chosen)} are a choice, not a sample in proportion: some of every sort, and those with the largest margins. `
       + `Shares of what is shown here are no figures of the benchmark; those are in results/tables.${more}`
-    : `All scored sets are here. The figures of the benchmark are in results/tables.${more}`;
+    : `All scored sets are here. The figures of the benchmark are in results/tables.${more}`);
 }
 
 function showCards() {
@@ -58,25 +60,25 @@ function showCards() {
 function showMore() {
   const cards = byId("cards");
   const start = found.length ? cards.childElementCount : 0;
-  cards.append(...found.slice(start, start + CARDS_AT_ONCE).map((set) => card(data, set, state, copyExclusion)));
+  cards.append(...found.slice(start, start + CARDS_AT_ONCE).map((set) => card(data, set, state, actions)));
   const rest = Math.max(0, found.length - start - CARDS_AT_ONCE);
   byId("more").hidden = rest === 0;
   byId("more").textContent = `Show ${Math.min(rest, CARDS_AT_ONCE)} more of ${rest.toLocaleString("en")}`;
 }
 
-function setState(wished) {
+function setState(wished, remember = "replaceState") {
   state = checkedState(data, wished);
   showForm();
   showCards();
   showCount();
-  writeHash();
+  writeHash(remember);
 }
 
 /* Keeps the state in the address. Inside a report's frame the browser may refuse; the page works without. */
-function writeHash() {
+function writeHash(remember) {
   lastHash = toHash(data, state);
   try {
-    history.replaceState(null, "", `#${lastHash}`);
+    history[remember](null, "", `#${lastHash}`);
   } catch {
     lastHash = null;
   }
@@ -106,6 +108,9 @@ function copyExclusion(id) {
   return copy(`${id},${/[",]/.test(reason) ? `"${reason.replaceAll('"', '""')}"` : reason}`);
 }
 
+/* What cards can do: copy an exclusion; show all sets of a crop and caption, so that "back" returns. */
+const actions = { copyExclusion, showId: (id) => { setState({ q: id }, "pushState"); window.scrollTo(0, 0); } };
+
 /* Moves to the next or previous card; behind the last one more are shown. */
 function step(by) {
   const cards = [...document.querySelectorAll(".set")];
@@ -130,7 +135,8 @@ function onKey(event) {
   const current = document.activeElement.closest(".set");
   const actions = {
     j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1),
-    "/": () => { byId("against").hidden = data.models.length < 2;
+    "/": () => { byId("link").hidden = location.protocol === "data:"; // in a report's frame
+byId("against").hidden = data.models.length < 2;
 byId("filters").open = true; form.elements.q.focus(); },
     w: () => current?.querySelector(".whole")?.click(),
     c: () => current?.querySelector(".exclude").click(),
@@ -150,6 +156,7 @@ byId("link").addEventListener("click", () => copy(location.href));
 byId("more").addEventListener("click", showMore);
 document.addEventListener("keydown", onKey);
 window.addEventListener("hashchange", readHash);
+byId("link").hidden = location.protocol === "data:"; // in a report's frame
 byId("against").hidden = data.models.length < 2;
 byId("filters").open = window.innerWidth > NARROW;
 readHash();

@@ -83,12 +83,12 @@ function signOf(data, set, place, model) {
   return make("span", `sign ${kind}`, [make("span", "", sign, { "aria-hidden": "true" }), make("span", "unseen", text)], { title: text });
 }
 
-function foilItem(data, set, place, models, copyExclusion) {
+function foilItem(data, set, place, models, actions) {
   const foil = set.foils[place];
   const who = whoLost(data, set, place);
   const change = `${foil.original} \u2192 ${foil.replacement}`;
   const why = [make("span", "", foil.kind, { title: change }), who.text && make("span", "who", who.text, { title: who.names }), foil.source,
-    button(foil.foil_id, () => copyExclusion(foil.foil_id), {
+    button(foil.foil_id, () => actions.copyExclusion(foil.foil_id), {
       class: "id", title: "Copy a line for a list of exclusions", "aria-label": `Copy exclusion of foil ${foil.foil_id}`,
     })].filter(Boolean).flatMap((part, i) => (i ? [" \u00b7 ", part] : [part]));
   const isAbove = scoreOf(data, set, models[0])?.wins[place] < 1;
@@ -154,7 +154,17 @@ function splitChips(data, set) {
   return [...corpora].map(([split, names]) => make("span", "chip", `${split}: ${names.join(", ")}`));
 }
 
-function card(data, set, state, copyExclusion) {
+/* The set_id; it shows all sets of this crop and caption. */
+function idLink(set, actions) {
+  const link = make("a", "", make("code", "", set.set_id), { href: `#q=${set.set_id}`, title: "All sets of this crop and caption" });
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    actions.showId(set.set_id);
+  });
+  return link;
+}
+
+function card(data, set, state, actions) {
   const models = [state.model, state.other].filter(Boolean);
   const title = `${set.family}, ${set.foil_type}`;
   return make("article", "card set", [
@@ -167,15 +177,15 @@ function card(data, set, state, copyExclusion) {
       make("h3", "", `True caption (${set.caption_source})`),
       make("p", "truth", set.caption),
       make("h3", "", `Foils; \u2715: above the truth for ${models.join(", and for ")}`),
-      make("ol", "foils", set.foils.map((_, place) => foilItem(data, set, place, models, copyExclusion))),
+      make("ol", "foils", set.foils.map((_, place) => foilItem(data, set, place, models, actions))),
     ]),
     make("div", "facts", [
       modelsTable(data, set, models),
       make("p", "", [
-        "set ", make("a", "", make("code", "", set.set_id), { href: `#q=${set.set_id}`, title: "All sets of this crop and caption" }),
+        "set ", idLink(set, actions),
         `, protocol ${set.protocol}`,
       ]),
-      button("Copy exclusion", () => copyExclusion(set.set_id), { class: "exclude", title: "Copy a line for a list of exclusions" }),
+      button("Copy exclusion", () => actions.copyExclusion(set.set_id), { class: "exclude", title: "Copy a line for a list of exclusions" }),
     ]),
   ], { tabindex: "-1", "data-set": set.set_id, "data-type": set.foil_type, "aria-label": `${title}: ${set.caption}` });
 }

@@ -23,8 +23,9 @@ rule build_gallery:
             for name in ("gallery_filters.js", "gallery_cards.js", "gallery.js")
         ],
     output:
-        page=report(
-            "results/gallery/index.html",
+        page="results/gallery/index.html",
+        report_page=report(
+            "results/gallery/report.html",
             caption="../report/gallery.rst",
             category=REPORT_SETS,
             labels={"content": "gallery: sets by filter"},

@@ -17,5 +17,6 @@ if __name__ == "__main__":
         styles_paths=list(snakemake.input.styles),
         scripts_paths=list(snakemake.input.scripts),
         page_path=snakemake.output.page,
+        report_path=snakemake.output.report_page,
         cfg=snakemake.params.cfg,
     )

@@ -16,6 +16,7 @@ from crepebench.exports import read_all_splits
 from crepebench.families import FOIL_TYPES, SYSTEMATICITY, UNITS
 from crepebench.files import atomic_path
 from crepebench.gallery_choice import Pool, choose, read_pool
+from crepebench.gallery_report import REPORT_BYTES, fitting_page
 from crepebench.images import BadImageError, ImageReader, cut_crop
 from crepebench.inline_pages import inline_page, picture_uri
 from crepebench.schema import IMAGES, RETRIEVAL_SETS, SCORES, iterate_rows, read_table
@@ -163,9 +164,10 @@ def build_gallery(
     styles_paths: list[str],
     scripts_paths: list[str],
     page_path: str,
+    report_path: str,
     cfg: str,
 ) -> None:
-    """Writes the page.
+    """Writes the page, and a smaller one for the report.
 
     Args:
         sets_paths: tables RETRIEVAL_SETS of each family.
@@ -176,6 +178,7 @@ def build_gallery(
         styles_paths: CSS files.
         scripts_paths: JavaScript files.
         page_path: page to write.
+        report_path: the same page with no more sets than a report can hold.
         cfg: JSON of `gallery` (seed, max_sets, largest_margins), `corpora` (names) and `models` (names, by family).
     """
     settings = json.loads(cfg)
@@ -196,7 +199,13 @@ def build_gallery(
     }
     data = gallery_data(pools, sets_paths, by_model, split_of, images_path, config)
     body = Path(body_path).read_text(encoding="utf-8")
-    with atomic_path(page_path) as partial:
-        Path(partial).write_text(inline_page(TITLE, body, styles_paths, scripts_paths, data), encoding="utf-8")
+
+    def render(shown: Mapping) -> str:
+        return inline_page(TITLE, body, styles_paths, scripts_paths, shown)
+
+    small = fitting_page(data, pools, config["largest_margins"], render, REPORT_BYTES)
+    for path, page in ((page_path, render(data)), (report_path, small)):
+        with atomic_path(path) as partial:
+            Path(partial).write_text(page, encoding="utf-8")
     n_bad = sum("problem" in image for image in data["images"].values())
     LOG.info("%d sets of %d images; %d images cannot be used", len(data["sets"]), len(data["images"]), n_bad)

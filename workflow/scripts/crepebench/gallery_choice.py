@@ -5,7 +5,7 @@ seed, and on no order of rows. It is not proportional: what is rare is shown as 
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
@@ -123,6 +123,20 @@ def _cells(family: str, sets: pl.DataFrame, split_of: Mapping[str, Mapping[int, 
         groupings = [sets["complexity"].to_list()]
     labels = [[f"{names[0]} {names[1]}" for names in zip(foil_types, grouping, strict=True)] for grouping in groupings]
     return np.array(labels, dtype=str).reshape(len(groupings), len(sets)).T
+
+
+def restrict(pool: Pool, keys: Iterable[tuple[str, str]]) -> Pool:
+    """Returns a pool of nothing but some of its sets."""
+    wanted = set(keys)
+    is_kept = np.array([key in wanted for key in pool.keys], bool)
+    place = np.cumsum(is_kept) - 1
+    return pool._replace(
+        keys=[key for key in pool.keys if key in wanted],
+        cells=pool.cells[is_kept],
+        ranks=pool.ranks[is_kept],
+        margins=pool.margins[is_kept],
+        lost_kinds={kind: place[places[is_kept[places]]] for kind, places in pool.lost_kinds.items()},
+    )
 
 
 def choose(pools: Sequence[Pool], max_sets: int, largest_margins: int) -> list[tuple[str, str, str]]:
