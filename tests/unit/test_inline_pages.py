@@ -80,3 +80,25 @@ def test_a_small_picture_keeps_its_size_and_its_colours():
     found = decode(picture_uri(picture)).convert("RGB")
     assert found.size == (40, 30)
     assert np.abs(np.asarray(found, int) - np.asarray(picture, int)).max() <= 12
+
+
+PAIRS = [
+    *((text, ground) for text in ("text", "quiet") for ground in ("ground", "card", "accent-wash", "good-wash")),
+    *(("on-accent", "accent"), ("accent", "card"), ("good", "good-wash"), ("bad", "ground"), ("bad", "bad-wash")),
+    *(("warn", "warn-wash"), ("text", "warn-wash"), ("text", "bad-wash")),
+]
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_texts_stand_out_from_their_ground(repository, scheme):
+    style = (repository / "resources" / "pages" / "page.css").read_text(encoding="utf-8")
+    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", style.split(":root {")[scheme + 1]))
+    for pair in PAIRS:
+        dark, light = sorted(luminance(colours[name]) for name in pair)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, pair  # WCAG 2.1, level AA
