@@ -4,6 +4,7 @@
 
 const CARDS_AT_ONCE = 20;
 const NARROW = 896; // pixels: where the filters stand above the cards
+const IN_REPORT = location.protocol === "data:";
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
@@ -74,14 +75,10 @@ function setState(wished, remember = "replaceState") {
   writeHash(remember);
 }
 
-/* Keeps the state in the address. Inside a report's frame the browser may refuse; the page works without. */
+/* Keeps the state in the address, unless the address is the page itself, as inside a report. */
 function writeHash(remember) {
   lastHash = toHash(data, state);
-  try {
-    history[remember](null, "", `#${lastHash}`);
-  } catch {
-    lastHash = null;
-  }
+  if (!IN_REPORT) history[remember](null, "", `#${lastHash}`);
 }
 
 function readHash() {
@@ -135,7 +132,7 @@ function onKey(event) {
   const current = document.activeElement.closest(".set");
   const actions = {
     j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1),
-    "/": () => { byId("link").hidden = location.protocol === "data:"; // in a report's frame
+    "/": () => { byId("link").hidden = IN_REPORT;
 byId("against").hidden = data.models.length < 2;
 byId("filters").open = true; form.elements.q.focus(); },
     w: () => current?.querySelector(".whole")?.click(),
@@ -156,7 +153,7 @@ byId("link").addEventListener("click", () => copy(location.href));
 byId("more").addEventListener("click", showMore);
 document.addEventListener("keydown", onKey);
 window.addEventListener("hashchange", readHash);
-byId("link").hidden = location.protocol === "data:"; // in a report's frame
+byId("link").hidden = IN_REPORT;
 byId("against").hidden = data.models.length < 2;
 byId("filters").open = window.innerWidth > NARROW;
 readHash();

@@ -119,14 +119,14 @@ function fits(data, set, state) {
     && (!state.q || matches(set, state.q));
 }
 
-/* Whether each word of a search stands in the captions, the kinds of foils or the ids of a set. */
+/* Whether a caption, or an id, of a set holds each word of a search. */
 function matches(set, search) {
+  const words = search.toLowerCase().split(/\s+/);
   const texts = [
     set.caption, set.set_id, set.unit, `image ${set.image_id}`,
     ...set.foils.flatMap((foil) => [foil.text, foil.foil_id]),
   ];
-  const text = texts.join("\n").toLowerCase();
-  return search.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  return texts.some((text) => words.every((word) => text.toLowerCase().includes(word)));
 }
 
 /* The sets that fit, in the order of the state; those without a score of the model come last. */
