@@ -3,6 +3,7 @@
 /* The cards of the gallery. Texts of the data only ever become text nodes. */
 
 const MODELS_NAMED = 4; // more than these are counted
+const MODELS_OPEN = 6; // a table of more is folded
 
 /* Makes an element: its class, its children (elements and texts) and further attributes. */
 function make(tag, className = "", children = [], attributes = {}) {
@@ -100,15 +101,18 @@ function foilItem(data, set, place, models, actions) {
 
 function modelsTable(data, set, models) {
   const rows = data.models.map((model, i) => [model, set.scores[i]]).filter(([, score]) => score);
-  const cells = (score) => (score.reason ? [make("td", "", `not scored: ${score.reason}`, { colspan: 2 })] : [
+  const cells = (score) => (score.reason ? [make("td", "number", "not scored", { colspan: 2, title: score.reason })] : [
     make("td", `number ${isRight(score) ? "right" : "wrong"}`, `${score.rank} of ${set.foils.length + 1}`),
     make("td", "number", signed(score.margin)),
   ]);
-  return make("table", "models", [
+  const nRight = rows.filter(([, score]) => score.rank !== undefined && isRight(score)).length;
+  const table = make("table", "models", [
     make("thead", "", make("tr", "", ["model", "rank", "margin"].map((name, i) => make("th", i ? "number" : "", name, { scope: "col" })))),
     make("tbody", "", rows.map(([model, score]) =>
       make("tr", models.includes(model) ? "is-chosen" : "", [make("th", "", breakable(model), { scope: "row" }), ...cells(score)]))),
   ]);
+  if (rows.length <= MODELS_OPEN) return table;
+  return make("details", "", [make("summary", "", `right for ${nRight} of ${rows.length} models`), table]);
 }
 
 /* The crop; its button shows the whole image with the box instead. */
@@ -142,7 +146,10 @@ function figure(data, set) {
 
 function verdict(data, set, model) {
   const score = scoreOf(data, set, model);
-  if (!score) return make("span", "verdict unscored", `${model}: not scored`);
+  if (!score) {
+    const reason = set.scores[data.models.indexOf(model)]?.reason;
+    return make("span", "verdict unscored", `${model}: not scored${reason ? ` (${reason})` : ""}`);
+  }
   const word = isRight(score) ? "right" : "wrong";
   return make("span", `verdict ${word}`, `${model}: ${score.margin === 0 ? "level" : `${word} by ${Math.abs(score.margin).toFixed(4)}`}`);
 }

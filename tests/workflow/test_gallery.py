@@ -204,6 +204,16 @@ def test_a_card_says_which_models_rank_a_foil_above_the_truth(page, gallery):
         assert row.replace("\u2212", "-").split("\t") == [model, rank, f"{score['margin']:+.4f}"]
 
 
+def test_a_long_table_of_models_is_folded_to_a_count(page):
+    table = """n => {
+        const models = Array.from({ length: n }, (_, i) => `m${i}`);
+        const scores = models.map((_, i) => ({ rank: 1 + i % 2, margin: 0, wins: [1 - i % 2] }));
+        return modelsTable({ models }, { foils: [{}], scores }, ["m0"]).querySelector("summary")?.textContent ?? "";
+    }"""
+    assert page.evaluate(table, 6) == ""
+    assert page.evaluate(table, 9) == "right for 5 of 9 models"
+
+
 def test_a_search_finds_captions_foils_and_ids(page, gallery):
     entry = gallery[1]["sets"][-1]
     page.locator("[name=q]").fill("CAPTION of 7")
@@ -302,6 +312,14 @@ def test_texts_stay_texts(page, gallery):
     assert page.locator(".foil").first.locator("div > div").first.text_content() == NASTY
     assert page.title() == "Gallery of retrieval sets"
     assert page.locator(".foil img, .foil script").count() == 0
+
+
+def test_a_set_that_a_model_did_not_score_says_why(page, gallery):
+    scored = scores_of(gallery, "clip_a")
+    entry = next(e for e in gallery[1]["sets"] if key_of(e) not in scored)
+    open_at(page, gallery, f"#q={entry['set_id']}&result=unscored")
+    assert page.locator(".verdict").first.inner_text() == "clip_a: not scored (equal_tokens)"
+    assert page.locator(".models tbody tr").first.inner_text().split("\t") == ["clip_a", "not scored"]
 
 
 def test_a_set_without_picture_says_why(page, gallery):
