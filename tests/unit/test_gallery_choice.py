@@ -75,7 +75,7 @@ def test_the_largest_margins_fill_half_of_the_gallery_and_leave_room_for_what_is
     margins = np.array([0.001, *np.linspace(0.1, 0.9, 99)])[:, None]
     cells = np.array(["rare", *["common"] * 99])[:, None]
     keys = [(f"set {i}", "atom") for i in range(100)]
-    pool = Pool(SYSTEMATICITY, keys, cells, np.ones((100, 1)), margins, {}, 100, [100])
+    pool = Pool(SYSTEMATICITY, keys, cells, np.ones((100, 1)), margins, {}, 100)
     chosen = choose([pool], 10, 1_000)
     assert len(chosen) == 10
     assert (SYSTEMATICITY, "set 0", "atom") in chosen

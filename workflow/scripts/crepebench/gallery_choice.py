@@ -32,7 +32,6 @@ class Pool(NamedTuple):
         margins: (n_sets, n_models), likewise.
         lost_kinds: places of the sets of which a foil of a kind is not beaten by the truth, by kind.
         n_sets: sets of the family, those that no model scored with them.
-        n_scored: sets of the family that each model scored.
     """
 
     family: str
@@ -42,7 +41,6 @@ class Pool(NamedTuple):
     margins: np.ndarray
     lost_kinds: dict[str, np.ndarray]
     n_sets: int
-    n_scored: list[int]
 
 
 def read_pool(
@@ -72,30 +70,16 @@ def read_pool(
     sets = sets.with_columns(hash=pl.Series(hashes, dtype=pl.Binary)).sort("hash").drop("hash")
     scores = [_read_scores(path, sets) for path in scores_paths]
     ranks, margins = (np.column_stack([found[name].to_numpy() for found in scores]) for name in ("rank", "margin"))
-    is_scored = ~np.isnan(ranks)
-    kept = np.flatnonzero(is_scored.any(axis=1))
-    place = pl.Series(np.cumsum(is_scored.any(axis=1)) - 1)
-    lost = [
-        sets.select(place=place, kinds="kinds", wins=found["wins"])
-        .filter(pl.col("wins").list.len() > 0)
-        .explode("kinds", "wins")
-        .filter(pl.col("wins") < 1)
-        .select("place", "kinds")
-        for found in scores
-    ]
-    lost_kinds = {
-        kind: np.sort(rows["place"].unique().to_numpy())
-        for (kind,), rows in pl.concat(lost).sort("kinds").group_by("kinds", maintain_order=True)
-    }
+    is_scored = ~np.isnan(ranks).all(axis=1)
+    kept = np.flatnonzero(is_scored)
     return Pool(
         family=family,
         keys=list(sets[kept].select(KEY).iter_rows()),
         cells=_cells(family, sets[kept], split_of),
         ranks=ranks[kept],
         margins=margins[kept],
-        lost_kinds=lost_kinds,
+        lost_kinds=_lost_kinds(sets, scores, np.cumsum(is_scored) - 1),
         n_sets=len(sets),
-        n_scored=is_scored.sum(axis=0).tolist(),
     )
 
 
@@ -111,6 +95,26 @@ def _read_scores(path: str, sets: pl.DataFrame) -> pl.DataFrame:
         set_id, foil_type = found.filter(pl.col("is_found").is_null()).select(KEY).row(0)
         raise ValueError(f"{path} does not speak of set {set_id} ({foil_type})")
     return found.select(pl.col("rank", "margin").fill_null(float("nan")), "wins")
+
+
+def _lost_kinds(sets: pl.DataFrame, scores: Sequence[pl.DataFrame], places: np.ndarray) -> dict[str, np.ndarray]:
+    """Returns `Pool.lost_kinds`.
+
+    Args:
+        sets: all sets, with the kinds of their foils.
+        scores: what each model made of them.
+        places: (n_sets,), place of each set in the pool; of no meaning for one that no model scored.
+    """
+    lost = [
+        sets.select(place=pl.Series(places), kind="kinds", win=found["wins"])
+        .filter(pl.col("win").list.len() > 0)
+        .explode("kind", "win")
+        .filter(pl.col("win") < 1)
+        .select("place", "kind")
+        for found in scores
+    ]
+    groups = pl.concat(lost).unique().sort("kind", "place").group_by("kind", maintain_order=True)
+    return {kind: rows["place"].to_numpy() for (kind,), rows in groups}
 
 
 def _cells(family: str, sets: pl.DataFrame, split_of: Mapping[str, Mapping[int, str]]) -> np.ndarray:
