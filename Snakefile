@@ -41,6 +41,7 @@ include: "workflow/rules/parser_quality.smk"
 include: "workflow/rules/thinning.smk"
 include: "workflow/rules/published.smk"
 include: "workflow/rules/plots.smk"
+include: "workflow/rules/gallery.smk"
 include: "workflow/rules/review.smk"
 include: "workflow/rules/human_review.smk"
 include: "workflow/rules/exports.smk"
@@ -58,4 +59,5 @@ rule all:
     input:
         expand("results/tables/{table}.md", table=TABLES),
         PLOTS,
+        "results/gallery/index.html",
         "results/run.json",

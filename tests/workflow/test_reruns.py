@@ -59,6 +59,7 @@ STAGES = {
     "plots": [
         *("plot_systematicity", "plot_systematicity_gap", "plot_productivity", "plot_accounting", "plot_contact_sheet"),
     ],
+    "gallery": ["build_gallery"],
     "run record": ["write_run_record"],
 }
 CHANGES = {
@@ -110,6 +111,7 @@ CHANGES = {
     "evaluation.cross_corpus": True,
     "plots.seed": 2,
     "review.set_share": 0.5,
+    "gallery.max_sets": 10,
     "data.folder": "released",
     "own_captions.table": "mine.csv",
 }

@@ -313,6 +313,12 @@ def review_page_settings(config: Mapping) -> dict:
     return {**settings, "parser": parser_settings(config), "definitions": definitions}
 
 
+def gallery_settings(config: Mapping) -> dict:
+    """Returns what the gallery depends on, beside sets, scores and pictures."""
+    models = {family: models_of(config, family) for family in (SYSTEMATICITY, PRODUCTIVITY)}
+    return {"gallery": config["gallery"], "corpora": config["corpora"]["use"], "models": models}
+
+
 def check_exclusions(config: Mapping) -> None:
     """Checks that no exclusion list is made from the very sets that it would change.
 
