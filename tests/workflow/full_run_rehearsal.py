@@ -36,7 +36,7 @@ SIZES = {
     "graphs": {"parts": 2},
     "corpora": {"shards": 4},
     "foils": {"parts": 2},
-    "systematicity": {"max_queries": 48},
+    "systematicity": {"max_queries": 72},
     "productivity": {"max_queries": 4},
     "evaluation": {"n_resamples": 100, "raw_pool": {"systematicity": 8, "productivity": 4}},
 }

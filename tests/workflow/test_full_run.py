@@ -216,13 +216,10 @@ def test_a_second_run_has_nothing_to_do_and_asks_for_nothing(finished, checkout)
 
 
 def other_run(finished: Rehearsal, checkout: Path, name: str, *targets: str) -> Path:
-    """Runs an overlay behind that of the full run in a folder of its own that shares the stores; returns the folder."""
+    """Runs an overlay behind that of the full run in a copy of its folder; returns the folder."""
     folder = finished.run.parent / name
-    folder.mkdir()
-    for shared in ("data", "tiny_bert", "tiny_gpt"):
-        (folder / shared).symlink_to(finished.run / shared)
-    (folder / "results").mkdir()
-    (folder / "results" / "stores").symlink_to(finished.run / "results" / "stores")
+    shutil.copytree(finished.run, folder, ignore=shutil.ignore_patterns("data", "locks"))
+    (folder / "data").symlink_to(finished.run / "data")
     assert_ok(run(finished, checkout, *targets, also=name, folder=folder))
     return folder
 
