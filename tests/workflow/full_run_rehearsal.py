@@ -13,6 +13,7 @@ import yaml
 
 from crepebench.captions import write_template_caption
 from crepebench.prompts import FACTS, parse_facts
+from crepebench.transfers import CHUNK
 from crepebench.word_tables import read_word_tables
 
 from ..unit.stub_chat_server import StubChatServer
@@ -30,13 +31,15 @@ BROKEN_MIRROR = "https://cs.stanford.edu/people/rak248/VG_100K_2/images2.zip"
 """Answers 403, as it did in October 2022; the next mirror gives the file."""
 CUT_OFF = "https://cs.stanford.edu/people/rak248/VG_100K_2/images.zip"
 """Breaks off once, and is asked for the rest."""
+CUT_AFTER = 2 * CHUNK
+"""Bytes; of a piece of CHUNK bytes that breaks off nothing is kept."""
 CORPUS_URL = "https://corpora.invalid/{path}"
 SIZES = {
     "visual_genome": {"image_parts": 2},
     "graphs": {"parts": 2},
     "corpora": {"shards": 4},
     "foils": {"parts": 2},
-    "systematicity": {"max_queries": 48},
+    "systematicity": {"max_queries": 72},
     "productivity": {"max_queries": 4},
     "evaluation": {"n_resamples": 100, "raw_pool": {"systematicity": 8, "productivity": 4}},
 }
@@ -86,7 +89,7 @@ def rehearsal(folder: Path, checkout: Path) -> Iterator[Rehearsal]:
         try:
             manifest.write_text(moved_manifest(text, served / "visual_genome", host), encoding="utf-8")
             host.refused.add(f"/{BROKEN_MIRROR.partition('//')[2]}")
-            host.cut[f"/{CUT_OFF.partition('//')[2]}"] = 100_000
+            host.cut[f"/{CUT_OFF.partition('//')[2]}"] = CUT_AFTER
             overlays = write_overlays(folder, weights, captioner.url)
             yield Rehearsal(run, overlays, host, captioner, environment(folder, host))
         finally:

@@ -16,7 +16,7 @@ import yaml
 
 from .conftest import ROOT, assert_nothing_to_do, assert_ok, run_snakemake
 from .full_run_files import EXCLUDED, MISSING, NOT_IN_SUBSET, TRUNCATED, image_ids
-from .full_run_rehearsal import BROKEN_MIRROR, KEY, N_CAPTIONS, N_IMAGES, Rehearsal, rehearsal
+from .full_run_rehearsal import BROKEN_MIRROR, CUT_AFTER, KEY, N_CAPTIONS, N_IMAGES, Rehearsal, rehearsal
 
 pytestmark = pytest.mark.slow
 FULL = ROOT / "config" / "crepe.yaml"
@@ -190,7 +190,7 @@ def test_nothing_is_fetched_twice_and_what_broke_off_is_continued(finished):
     assert len(urls) == 7
     assert "jn12" in urls["images2.zip"] and host.moved(BROKEN_MIRROR) != urls["images2.zip"]
     continued = [start for method, path, start in host.requests if path.endswith("/images.zip") and start]
-    assert continued == [100_000]
+    assert continued == [CUT_AFTER]
 
 
 def test_the_key_reaches_the_server_and_no_file(finished):
@@ -216,13 +216,10 @@ def test_a_second_run_has_nothing_to_do_and_asks_for_nothing(finished, checkout)
 
 
 def other_run(finished: Rehearsal, checkout: Path, name: str, *targets: str) -> Path:
-    """Runs an overlay behind that of the full run in a folder of its own that shares the stores; returns the folder."""
+    """Runs an overlay behind that of the full run in a copy of its folder; returns the folder."""
     folder = finished.run.parent / name
-    folder.mkdir()
-    for shared in ("data", "tiny_bert", "tiny_gpt"):
-        (folder / shared).symlink_to(finished.run / shared)
-    (folder / "results").mkdir()
-    (folder / "results" / "stores").symlink_to(finished.run / "results" / "stores")
+    shutil.copytree(finished.run, folder, ignore=shutil.ignore_patterns("data", "locks"))
+    (folder / "data").symlink_to(finished.run / "data")
     assert_ok(run(finished, checkout, *targets, also=name, folder=folder))
     return folder
 
