@@ -4,7 +4,7 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
-SIDE_BY_SIDE := --numprocesses 2 --dist loadgroup
+SIDE_BY_SIDE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo plan unlock report test lint check verify bench-parser bench-features reruns dag clean
 .DEFAULT_GOAL := help

@@ -27,14 +27,8 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Skips what is slow, and groups tests for processes side by side (`--dist loadgroup`).
-
-    A group is a file, since its fixtures are made once; all files that look at the tiny run are one group, since some
-    of them edit the checkout that made it.
-    """
-    of_tiny_run = {item.path for item in items if "tiny_run" in item.fixturenames}
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("tiny_run" if item.path in of_tiny_run else item.path.name))
+    """Puts tests of whole runs first, since of files side by side the short ones should come last; skips what is slow."""
+    items.sort(key=lambda item: item.path.parent.name != "workflow")
     if config.getoption("--run-slow"):
         return
     for item in items:
