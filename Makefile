@@ -1,4 +1,4 @@
-# Set-up, demo, checks. Every target makes .venv if it is missing.
+# Set-up, demo, checks. Every target but help and clean makes .venv if it is missing.
 SHELL := /bin/bash
 VENV ?= .venv
 PYTHON ?= python3
@@ -6,7 +6,7 @@ BIN := $(abspath $(VENV))/bin
 export PATH := $(BIN):$(PATH)
 SIDE_BY_SIDE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo plan unlock report test lint check verify bench-parser bench-features reruns dag clean
+.PHONY: help install demo plan unlock report test lint check verify bench-parser bench-features reruns dag clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -17,6 +17,8 @@ $(VENV)/installed: requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --requirement requirements.txt
 	@touch $@
+
+install: $(VENV)/installed ## install everything into .venv
 
 demo: $(VENV)/installed ## run the main job on the embedded icons world, then draw its plots
 	snakemake --cores all results/tables/systematicity.csv

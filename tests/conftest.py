@@ -27,7 +27,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Puts tests of whole runs first, since of files side by side the short ones should come last; skips what is slow."""
+    """Puts tests of whole runs first, so that of files side by side the short ones come last; skips what is slow."""
     items.sort(key=lambda item: item.path.parent.name != "workflow")
     if config.getoption("--run-slow"):
         return
