@@ -1,7 +1,8 @@
 """Items of other benchmarks: pictures and captions, and a task that fixes which of them belong together.
 
-Every reader in `crepebench.benchmark_readers` yields them. That the right picture or caption comes first is a convention
-of this interface alone: `crepebench.benchmark_scores` does not depend on any order, as a tie is never a hit by its place.
+Every reader in `crepebench.benchmark_readers` yields them. That the right picture or caption comes first is a
+convention of this interface alone: `crepebench.benchmark_scores` does not depend on any order, since a tie is never a
+hit by its place.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,6 +35,8 @@ SHAPES = {
 }
 """The tasks. Right are the first caption, the first picture, caption i for picture i, or the first two captions."""
 TASKS = tuple(SHAPES)
+IMAGE_TAG = "image"
+"""Tag that says which image the captions of a TEXT_ONLY item are of, so that they are resampled together."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Item:
         task: one of TASKS.
         images: pictures; `SHAPES` says how many.
         captions: texts, likewise.
-        tags: names and values to average over, as template or relation.
+        tags: names and values to average over, as template or relation; `IMAGE_TAG` is no such name.
     """
 
     id: str
@@ -80,7 +83,8 @@ def check_items(items: Iterable[Item], benchmark: str) -> Iterator[Item]:
         benchmark: name for the message.
 
     Raises:
-        ValueError: an id repeats, the task is unknown, a number is not the task's, or a caption is empty; names the item.
+        ValueError: an id repeats, the task is unknown, a number is not the task's, or a caption is empty; names the
+            item.
     """
     seen = set()
     for item in items:

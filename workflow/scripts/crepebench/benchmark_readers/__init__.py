@@ -2,9 +2,11 @@
 
     read(paths: Sequence[str], options: Mapping) -> Iterator[Item]
 
-takes the files and the options of a definition in `benchmarks.definitions` of the config, in the order in which they stand
-there. docs/benchmarks.md shows how to add one.
+takes the files and the options of a definition in `benchmarks.definitions` of the config, in the order in which they
+stand there. Modules whose names begin with an underscore are no readers. docs/benchmarks.md shows how to add one.
 """
 
-READERS: dict[str, str] = {}
-"""Module of each reader, by the name that the config and the manifests in resources/benchmarks/ use."""
+from pkgutil import iter_modules
+
+READERS = {found.name: f"{__name__}.{found.name}" for found in iter_modules(__path__) if found.name[0] != "_"}
+"""Module of each reader, by the name that the config uses; a manifest in resources/benchmarks/ has the same name."""
