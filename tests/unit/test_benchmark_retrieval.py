@@ -1,0 +1,165 @@
+import numpy as np
+import pytest
+
+from crepebench.benchmark_retrieval import (
+    KS,
+    build_pools,
+    pool_rows,
+    search_captions,
+    search_images,
+)
+from crepebench.scores import score_by_cosine
+
+from .retrieval_rows import crops_of, features_for, retrieval_item, unit
+
+BOTH = ("image_to_text", "text_to_image")
+OPTIONS = {"directions": BOTH, "ks": KS, "cue": False, "n_resamples": 50, "seed": 1}
+
+
+def rows_of(items, features, **options):
+    (pool,) = build_pools(items)
+    found = pool_rows(pool, features, crops_of, {**OPTIONS, **options}, "model")
+    return {(row["subset"], row["metric"]): row for row in found}
+
+
+def random_pool(n_images, seed, levels=3):
+    """Pictures with one to four captions and features that often tie."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 5, n_images)
+    items = [retrieval_item(f"{i}.jpg", *(f"{i} {j}" for j in range(n))) for i, n in enumerate(counts)]
+    (pool,) = build_pools(items)
+    images, texts = (unit(rng.integers(1, levels, size=(n, 4))) for n in (n_images, len(pool.captions)))
+    return pool, images, texts
+
+
+def naive_rank(scores, true):
+    best = max(scores[i] for i in true)
+    others = [score for i, score in enumerate(scores) if i not in true]
+    return 1 + sum(score > best for score in others) + sum(score == best for score in others) / 2
+
+
+def naive_scores(query, candidates):
+    return [round(float(np.dot(query.astype(float), candidate.astype(float))), 12) for candidate in candidates]
+
+
+@pytest.mark.parametrize("score", [None, score_by_cosine])
+@pytest.mark.parametrize("seed", range(3))
+def test_ranks_are_those_of_a_naive_search(seed, score):
+    pool, images, texts = random_pool(11, seed)
+    own = [{c for c, i in enumerate(pool.image_of) if i == image} for image in range(11)]
+    captions_found = search_captions(pool, images, texts, score)
+    images_found = search_images(pool, images, texts, score)
+    assert captions_found.ranks.tolist() == [naive_rank(naive_scores(images[i], texts), own[i]) for i in range(11)]
+    assert images_found.ranks.tolist() == [
+        naive_rank(naive_scores(text, images), {image}) for text, image in zip(texts, pool.image_of, strict=True)
+    ]
+
+
+def test_any_caption_of_a_picture_is_a_hit():
+    items = [retrieval_item("a.jpg", "far", "near"), retrieval_item("b.jpg", "other")]
+    images = {"a.jpg": [1, 0, 0], "b.jpg": [0, 1, 0]}
+    found = rows_of(items, features_for(images, {"far": [0, 0, 1], "near": [1, 0, 0], "other": [0, 1, 0]}))
+    assert found["pool", "image_to_text_recall_at_1"]["value"] == 100.0
+
+
+def test_recall_of_pictures_is_a_mean_over_captions():
+    items = [retrieval_item("a.jpg", "a1", "a2", "a3"), retrieval_item("b.jpg", "b1")]
+    texts = {"a1": [1, 0], "a2": [1, 0], "a3": [1, 0], "b1": [1, 0]}
+    row = rows_of(items, features_for({"a.jpg": [1, 0], "b.jpg": [0, 1]}, texts))["pool", "text_to_image_recall_at_1"]
+    assert (row["value"], row["n_items"], row["chance"]) == (75.0, 4, 50.0)
+
+
+def test_a_constant_scorer_finds_no_more_than_chance():
+    items = [retrieval_item(f"{i}.jpg", f"text {i}") for i in range(20)]
+    same = features_for({f"{i}.jpg": [1, 1] for i in range(20)}, {f"text {i}": [1, 1] for i in range(20)})
+    for (_, metric), row in rows_of(items, same).items():
+        if metric != "captions_cut":
+            assert row["value"] == 0.0 <= row["chance"], metric
+
+
+def test_an_oracle_finds_all_and_an_anti_oracle_nothing():
+    items = [retrieval_item(f"{i}.jpg", f"text {i}") for i in range(12)]
+    images = {f"{i}.jpg": vector for i, vector in enumerate(np.eye(12) + 0.01)}
+    texts = {f"text {i}": vector for i, vector in enumerate(np.eye(12) + 0.01)}
+    found = rows_of(items, features_for(images, texts))
+    assert {row["value"] for (_, metric), row in found.items() if "recall" in metric} == {100.0}
+    found = rows_of(items, features_for(images, {text: -vector for text, vector in texts.items()}))
+    assert {row["value"] for (_, metric), row in found.items() if "recall" in metric} == {0.0}
+
+
+def test_a_score_that_is_nan_is_an_error():
+    pool, images, texts = random_pool(4, 0)
+    images[1] = np.nan
+    for search in (search_captions, search_images):
+        with pytest.raises(ValueError, match="NaN"):
+            search(pool, images, texts)
+
+
+def test_chance_is_the_share_of_hits_of_random_ranks():
+    pool, images, texts = random_pool(9, 5)
+    rng, n_draws = np.random.default_rng(0), 4_000
+    found = search_captions(pool, images, texts)
+    for k in (1, 5):
+        drawn = [rng.permutation(len(texts))[:k] for _ in range(n_draws)]
+        hits = [np.isin(np.arange(9), pool.image_of[places]).mean() for places in drawn]
+        assert found.chances[k] == pytest.approx(100 * np.mean(hits), abs=1.5)
+    assert search_images(pool, images, texts).chances == {1: 100 / 9, 5: 500 / 9, 10: 100.0}
+
+
+def test_an_equal_caption_of_another_picture_is_true_for_the_picture_alone():
+    items = [retrieval_item("a.jpg", "a dog"), retrieval_item("b.jpg", "A  dog"), retrieval_item("c.jpg", "c")]
+    texts = {"a dog": [1, 0, 0], "A  dog": [1, 0, 0], "c": [0, 0, 1]}
+    found = rows_of(items, features_for({"a.jpg": [1, 0, 0], "b.jpg": [1, 0.1, 0], "c.jpg": [0, 0, 1]}, texts))
+    assert found["pool", "image_to_text_recall_at_1"]["value"] == 100.0
+    assert found["pool", "text_to_image_recall_at_1"]["value"] == pytest.approx(200 / 3)
+
+
+def test_rows_of_one_picture_are_joined():
+    (pool,) = build_pools([retrieval_item("a.jpg", "one"), retrieval_item("a.jpg", "two")])
+    assert (len(pool.images), pool.captions, pool.image_of.tolist()) == (1, ("one", "two"), [0, 0])
+
+
+def test_captions_with_a_cue_search_the_whole_pool():
+    items = [retrieval_item("a.jpg", "a cup, no dog"), retrieval_item("b.jpg", "a dog")]
+    texts = {"a cup, no dog": [0, 1], "a dog": [0, 1]}
+    found = rows_of(items, features_for({"a.jpg": [1, 0], "b.jpg": [0, 1]}, texts), cue=True, ks=(1, 5))
+    assert found["pool", "text_to_image_recall_at_1"]["value"] == 50.0
+    cue = found["pool/cue", "text_to_image_recall_at_1"]
+    assert (cue["value"], cue["n_items"], cue["chance"]) == (0.0, 1, 50.0)
+    assert ("pool/cue", "image_to_text_recall_at_1") not in found
+    assert ("pool", "text_to_image_recall_at_10") not in found
+
+
+def test_cut_captions_and_missing_pictures_are_counted():
+    items = [retrieval_item(f"{name}.jpg", f"{name} 1", f"{name} 2") for name in "abc"]
+    texts = {f"{name} {i}": [1, i] for name in "abc" for i in (1, 2)}
+    features = features_for({"a.jpg": [1, 0], "c.jpg": [0, 1]}, texts, cut=["a 1", "b 1"], missing=["b.jpg"])
+    found = rows_of(items, features)
+    assert {row["n_missing"] for row in found.values()} == {1}
+    assert found["pool", "captions_cut"]["value"] == 25.0
+    assert found["pool", "text_to_image_recall_at_1"]["n_items"] == 4
+    with pytest.raises(ValueError, match=r"pool: no picture has a feature.*image_missing"):
+        rows_of(items, features_for({}, texts, missing=["a.jpg", "b.jpg", "c.jpg"]))
+
+
+def test_a_clip_has_the_mean_feature_of_its_frames():
+    items = [retrieval_item("a.mp4", "mean"), retrieval_item("b.jpg", "first frame")]
+    frames = [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]]
+    texts = {"mean": [1, 1, 0], "first frame": [1, 0, 0.2]}
+    found = rows_of(items, features_for({"a.mp4": frames, "b.jpg": [1, 0, 0.1]}, texts))
+    assert found["pool", "text_to_image_recall_at_1"]["value"] == 100.0
+
+
+def test_intervals_resample_pictures_and_not_captions():
+    items = [
+        retrieval_item("a.jpg", *(f"a{i}" for i in range(50))),
+        retrieval_item("b.jpg", *(f"b{i}" for i in range(50))),
+    ]
+    texts = {caption: [1, 0] for item in items for caption in item.captions}
+    row = rows_of(items, features_for({"a.jpg": [1, 0], "b.jpg": [0, 1]}, texts))["pool", "text_to_image_recall_at_1"]
+    assert (row["low"], row["value"], row["high"]) == (0.0, 50.0, 100.0)
+
+
+def test_an_item_of_another_task_is_an_error():
+    with pytest.raises(ValueError, match=r"pool/a\.jpg"):
+        build_pools([retrieval_item("a.jpg")])

@@ -1,0 +1,141 @@
+import csv
+import json
+
+import pytest
+
+from crepebench.benchmark_items import ImageRef
+from crepebench.benchmark_readers import coco_retrieval, flickr30k_retrieval, negbench_retrieval
+from crepebench.benchmark_retrieval import build_pools
+
+COLUMNS = ("positive_objects", "negative_objects", "filepath", "image_id", "captions")
+
+
+def image(name, split, *captions, **more):
+    return {"filename": name, "split": split, "sentences": [{"raw": caption} for caption in captions], **more}
+
+
+def karpathy_file(folder, *images):
+    path = folder / "dataset.json"
+    path.write_text(json.dumps({"images": images, "dataset": "coco"}), encoding="utf-8")
+    return [str(path)]
+
+
+def csv_file(folder, name, *rows):
+    path = folder / name
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        writer.writerows(("", "", filepath, "", captions) for filepath, captions in rows)
+    return [str(path)]
+
+
+def test_the_test_split_alone_is_read_with_all_captions(tmp_path):
+    paths = karpathy_file(
+        tmp_path,
+        image("COCO_val2014_000000000001.jpg", "test", " A dog. ", "A cat,\nhere.", filepath="val2014"),
+        image("COCO_train2014_000000000002.jpg", "train", "A bed.", filepath="train2014"),
+        image("COCO_val2014_000000000003.jpg", "restval", "A bed.", filepath="val2014"),
+    )
+    (item,) = coco_retrieval.read(paths, {})
+    assert item.images == (ImageRef("coco_val2014", "COCO_val2014_000000000001.jpg"),)
+    assert item.captions == ("A dog.", "A cat,\nhere.")
+    assert (item.subset, item.task) == ("coco_5k", "retrieval")
+
+
+def test_flickr_has_no_folders(tmp_path):
+    paths = karpathy_file(tmp_path, image("7.jpg", "test", "A dog."))
+    (item,) = flickr30k_retrieval.read(paths, {})
+    assert (item.subset, item.images[0].root) == ("flickr30k_1k", "flickr30k")
+    (item,) = flickr30k_retrieval.read(paths, {"root": "elsewhere"})
+    assert item.images[0].root == "elsewhere"
+
+
+def test_captions_may_take_the_form_of_aro(tmp_path):
+    paths = karpathy_file(tmp_path, image("7.jpg", "test", 'A "Dog": (black) #1. ' + "word " * 40))
+    (item,) = flickr30k_retrieval.read(paths, {"caption_form": "aro"})
+    assert item.captions[0].split() == ["a", "dog", "black", "1", *["word"] * 26]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "no JSON"),
+        ("[]", "list `images`"),
+        ('{"images": [7]}', "image 0: no record"),
+        ('{"images": [{"filename": "7.jpg", "split": "test", "sentences": []}]}', "image 0: sentences"),
+        ('{"images": [{"filename": "7.jpg", "split": "test", "sentences": [{"raw": " "}]}]}', "image 0: a sentence"),
+        ('{"images": [{"filename": "7.jpg", "split": "val"}]}', "no image is of the split 'test'"),
+        ("\ud800", "UTF-8"),
+    ],
+)
+def test_a_fault_of_the_splits_names_file_and_image(tmp_path, content, message):
+    path = tmp_path / "dataset_flickr30k.json"
+    path.write_bytes(content.encode("utf-8", "surrogatepass"))
+    with pytest.raises(ValueError, match=rf"dataset_flickr30k\.json.*{message}"):
+        list(flickr30k_retrieval.read([str(path)], {}))
+
+
+def test_an_unknown_form_and_two_files_are_errors(tmp_path):
+    paths = karpathy_file(tmp_path, image("7.jpg", "test", "A dog."))
+    with pytest.raises(ValueError, match="caption_form is 'upper'"):
+        list(flickr30k_retrieval.read(paths, {"caption_form": "upper"}))
+    with pytest.raises(ValueError, match="not 2"):
+        list(flickr30k_retrieval.read(paths * 2, {}))
+
+
+def test_pictures_of_negbench_are_named_without_the_folders_of_other_machines(tmp_path):
+    paths = csv_file(tmp_path, "COCO_val_retrieval.csv", ("/data/x/val2017/000000000001.jpg", "['a', \"b's\"]"))
+    (item,) = negbench_retrieval.read(paths, {})
+    assert item.images == (ImageRef("coco_val2017", "000000000001.jpg"),)
+    assert (item.id, item.subset, item.captions) == ("COCO_val_retrieval/2", "coco", ("a", "b's"))
+
+
+def test_synthetic_pictures_of_one_name_are_two_pictures(tmp_path):
+    rows = [("data/positive/7_img.png", "['a']"), ("data/negative/7_img.png", "['no a']")]
+    (pool,) = build_pools(negbench_retrieval.read(csv_file(tmp_path, "synthetic_retrieval_v2.csv", *rows), {}))
+    assert [image.root for image in pool.images] == ["negbench_synthetic_positive", "negbench_synthetic_negative"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("1.jpg", "a dog"), "line 2, column captions: no list of texts: 'a dog'"),
+        (("1.jpg", "[]"), "line 2, column captions"),
+        (("1.jpg", "[7]"), "line 2, column captions"),
+        (("1.jpg", "__import__('os').getcwd()"), "line 2, column captions"),
+        (("", "['a']"), "line 2: filepath is empty"),
+    ],
+)
+def test_a_fault_of_negbench_names_file_line_and_value(tmp_path, row, message):
+    with pytest.raises(ValueError, match=message.replace("[", r"\[").replace("(", r"\(")):
+        list(negbench_retrieval.read(csv_file(tmp_path, "COCO_val_retrieval.csv", row), {}))
+
+
+def test_a_missing_column_and_an_unknown_file_are_errors(tmp_path):
+    (tmp_path / "COCO_val_retrieval.csv").write_text("filepath\n1.jpg\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"columns \['captions'\] are missing"):
+        list(negbench_retrieval.read([str(tmp_path / "COCO_val_retrieval.csv")], {}))
+    paths = csv_file(tmp_path, "mine.csv", ("1.jpg", "['a']"))
+    with pytest.raises(ValueError, match="give the option `root`"):
+        list(negbench_retrieval.read(paths, {}))
+    (item,) = negbench_retrieval.read(paths, {"root": "mine"})
+    assert (item.subset, item.images[0].root) == ("mine", "mine")
+
+
+@pytest.mark.parametrize(
+    ("name", "subset", "n_captions", "root"),
+    [
+        ("COCO_val_retrieval", "coco", 100, "coco_val2017"),
+        ("COCO_val_negated_retrieval_llama3.1_rephrased_affneg_true", "coco_negated", 100, "coco_val2017"),
+        ("COCO_val_negated_retrieval_template", "coco_negated_template", 100, "coco_val2017"),
+        ("msr_vtt_retrieval", "msr_vtt", 20, "msr_vtt"),
+        ("msr_vtt_retrieval_rephrased_llama", "msr_vtt_negated", 20, "msr_vtt"),
+        ("synthetic_retrieval_v1", "synthetic_v1", 20, "negbench_synthetic_positive"),
+        ("synthetic_retrieval_v2", "synthetic_v2", 20, "negbench_synthetic_negative"),
+    ],
+)
+def test_samples_of_negbench_are_read(shared_data, name, subset, n_captions, root):
+    path = shared_data / "benchmarks" / "negbench" / f"{name}.sample.csv"
+    (pool,) = build_pools(negbench_retrieval.read([str(path)], {}))
+    assert (pool.subset, len(pool.images), len(pool.captions)) == (subset, 20, n_captions)
+    assert pool.images[0].root == root
