@@ -1,24 +1,24 @@
 import numpy as np
 import pytest
 
-from crepebench.benchmark_retrieval import (
-    KS,
-    build_pools,
-    pool_rows,
-    search_captions,
-    search_images,
-)
+from crepebench.benchmark_recalls import chance_of_hit, subset_rows
+from crepebench.benchmark_retrieval import build_pools, pool_ranks, rank_pool, truths_of_captions, truths_of_images
 from crepebench.scores import score_by_cosine
 
-from .retrieval_rows import crops_of, features_for, retrieval_item, unit
+from .retrieval_rows import features_for, retrieval_item, unit
 
-BOTH = ("image_to_text", "text_to_image")
-OPTIONS = {"directions": BOTH, "ks": KS, "cue": False, "n_resamples": 50, "seed": 1}
+OPTIONS = {
+    "directions": ["image_to_text", "text_to_image"],
+    "ks": [1, 5, 10],
+    "cue": False,
+    "n_resamples": 50,
+    "seed": 1,
+}
 
 
-def rows_of(items, features, **options):
-    (pool,) = build_pools(items)
-    found = pool_rows(pool, features, crops_of, {**OPTIONS, **options}, "model")
+def rows_of(items, features, n_lost=None, score=None, **options):
+    ranks = [row for pool in build_pools(items) for row in rank_pool(pool, features, score)]
+    found = subset_rows(ranks, {**OPTIONS, **options}, n_lost or {}, "model")
     return {(row["subset"], row["metric"]): row for row in found}
 
 
@@ -47,12 +47,24 @@ def naive_scores(query, candidates):
 def test_ranks_are_those_of_a_naive_search(seed, score):
     pool, images, texts = random_pool(11, seed)
     own = [{c for c, i in enumerate(pool.image_of) if i == image} for image in range(11)]
-    captions_found = search_captions(pool, images, texts, score)
-    images_found = search_images(pool, images, texts, score)
-    assert captions_found.ranks.tolist() == [naive_rank(naive_scores(images[i], texts), own[i]) for i in range(11)]
-    assert images_found.ranks.tolist() == [
+    of_images = pool_ranks(images, texts, truths_of_images(pool), score)
+    of_captions = pool_ranks(texts, images, truths_of_captions(pool), score)
+    assert of_images.tolist() == [naive_rank(naive_scores(images[i], texts), own[i]) for i in range(11)]
+    assert of_captions.tolist() == [
         naive_rank(naive_scores(text, images), {image}) for text, image in zip(texts, pool.image_of, strict=True)
     ]
+
+
+def test_a_score_of_the_models_own_is_given_picture_and_caption():
+    items = [retrieval_item("a.jpg", "a"), retrieval_item("b.jpg", "b")]
+    features = features_for({"a.jpg": [1, 0], "b.jpg": [0, 1]}, {"a": [1, 1], "b": [1, 2]})
+
+    def of_picture_alone(pictures, _):
+        return pictures[:, 0].astype(float)
+
+    found = rows_of(items, features, score=of_picture_alone)
+    assert found["pool", "text_to_image_recall_at_1"]["value"] == 50.0
+    assert found["pool", "image_to_text_recall_at_1"]["value"] == 0.0  # both captions tie
 
 
 def test_any_caption_of_a_picture_is_a_hit():
@@ -87,23 +99,21 @@ def test_an_oracle_finds_all_and_an_anti_oracle_nothing():
     assert {row["value"] for (_, metric), row in found.items() if "recall" in metric} == {0.0}
 
 
-def test_a_score_that_is_nan_is_an_error():
-    pool, images, texts = random_pool(4, 0)
-    images[1] = np.nan
-    for search in (search_captions, search_images):
-        with pytest.raises(ValueError, match="NaN"):
-            search(pool, images, texts)
+@pytest.mark.parametrize("score", [None, score_by_cosine])
+def test_a_score_that_is_nan_is_an_error(score):
+    items = [retrieval_item("a.jpg", "a"), retrieval_item("b.jpg", "b")]
+    features = features_for({"a.jpg": [1, 0], "b.jpg": [0, 1]}, {"a": [1, 1], "b": [1, 2]})
+    features.matrix[-1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        rows_of(items, features, score=score)
 
 
 def test_chance_is_the_share_of_hits_of_random_ranks():
-    pool, images, texts = random_pool(9, 5)
     rng, n_draws = np.random.default_rng(0), 4_000
-    found = search_captions(pool, images, texts)
-    for k in (1, 5):
-        drawn = [rng.permutation(len(texts))[:k] for _ in range(n_draws)]
-        hits = [np.isin(np.arange(9), pool.image_of[places]).mean() for places in drawn]
-        assert found.chances[k] == pytest.approx(100 * np.mean(hits), abs=1.5)
-    assert search_images(pool, images, texts).chances == {1: 100 / 9, 5: 500 / 9, 10: 100.0}
+    for n_true, n_candidates, k in ((3, 20, 1), (3, 20, 5), (5, 7, 5)):
+        hits = [(rng.permutation(n_candidates)[:k] < n_true).any() for _ in range(n_draws)]
+        assert chance_of_hit(np.array([n_true]), np.array([n_candidates]), k) == pytest.approx(np.mean(hits), abs=0.03)
+    assert chance_of_hit(np.array([1, 1]), np.array([4, 20]), 5).tolist() == pytest.approx([1.0, 0.25])
 
 
 def test_an_equal_caption_of_another_picture_is_true_for_the_picture_alone():
@@ -134,8 +144,8 @@ def test_cut_captions_and_missing_pictures_are_counted():
     items = [retrieval_item(f"{name}.jpg", f"{name} 1", f"{name} 2") for name in "abc"]
     texts = {f"{name} {i}": [1, i] for name in "abc" for i in (1, 2)}
     features = features_for({"a.jpg": [1, 0], "c.jpg": [0, 1]}, texts, cut=["a 1", "b 1"], missing=["b.jpg"])
-    found = rows_of(items, features)
-    assert {row["n_missing"] for row in found.values()} == {1}
+    found = rows_of(items, features, n_lost={"pool": 2, "other": 9})
+    assert {row["n_missing"] for row in found.values()} == {3}
     assert found["pool", "captions_cut"]["value"] == 25.0
     assert found["pool", "text_to_image_recall_at_1"]["n_items"] == 4
     with pytest.raises(ValueError, match=r"pool: no picture has a feature.*image_missing"):
@@ -155,11 +165,12 @@ def test_intervals_resample_pictures_and_not_captions():
         retrieval_item("a.jpg", *(f"a{i}" for i in range(50))),
         retrieval_item("b.jpg", *(f"b{i}" for i in range(50))),
     ]
-    texts = {caption: [1, 0] for item in items for caption in item.captions}
+    texts = {caption: [1, 0] for item in items for caption in item["captions"]}
     row = rows_of(items, features_for({"a.jpg": [1, 0], "b.jpg": [0, 1]}, texts))["pool", "text_to_image_recall_at_1"]
     assert (row["low"], row["value"], row["high"]) == (0.0, 50.0, 100.0)
 
 
 def test_an_item_of_another_task_is_an_error():
-    with pytest.raises(ValueError, match=r"pool/a\.jpg"):
-        build_pools([retrieval_item("a.jpg")])
+    for item in (retrieval_item("a.jpg"), {**retrieval_item("a.jpg", "a"), "task": "pairs"}):
+        with pytest.raises(ValueError, match=r"pool/a\.jpg"):
+            build_pools([item])

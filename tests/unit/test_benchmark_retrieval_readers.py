@@ -5,7 +5,6 @@ import pytest
 
 from crepebench.benchmark_items import ImageRef
 from crepebench.benchmark_readers import coco_retrieval, flickr30k_retrieval, negbench_retrieval
-from crepebench.benchmark_retrieval import build_pools
 
 COLUMNS = ("positive_objects", "negative_objects", "filepath", "image_id", "captions")
 
@@ -92,8 +91,8 @@ def test_pictures_of_negbench_are_named_without_the_folders_of_other_machines(tm
 
 def test_synthetic_pictures_of_one_name_are_two_pictures(tmp_path):
     rows = [("data/positive/7_img.png", "['a']"), ("data/negative/7_img.png", "['no a']")]
-    (pool,) = build_pools(negbench_retrieval.read(csv_file(tmp_path, "synthetic_retrieval_v2.csv", *rows), {}))
-    assert [image.root for image in pool.images] == ["negbench_synthetic_positive", "negbench_synthetic_negative"]
+    items = negbench_retrieval.read(csv_file(tmp_path, "synthetic_retrieval_v2.csv", *rows), {})
+    assert [item.images[0].root for item in items] == ["negbench_synthetic_positive", "negbench_synthetic_negative"]
 
 
 @pytest.mark.parametrize(
@@ -136,6 +135,7 @@ def test_a_missing_column_and_an_unknown_file_are_errors(tmp_path):
 )
 def test_samples_of_negbench_are_read(shared_data, name, subset, n_captions, root):
     path = shared_data / "benchmarks" / "negbench" / f"{name}.sample.csv"
-    (pool,) = build_pools(negbench_retrieval.read([str(path)], {}))
-    assert (pool.subset, len(pool.images), len(pool.captions)) == (subset, 20, n_captions)
-    assert pool.images[0].root == root
+    items = list(negbench_retrieval.read([str(path)], {}))
+    assert ({item.subset for item in items}, len({item.images for item in items})) == ({subset}, 20)
+    assert sum(len(item.captions) for item in items) == n_captions
+    assert items[0].images[0].root == root

@@ -1,8 +1,8 @@
 """Read the retrieval files of NegBench: captions that deny what a picture or clip lacks, and their plain originals.
 
-Source: the files that github.com/m1k2zoo/negbench links. Columns are read by name. Pictures are found by file name, as the
-stored folders are those of other machines; the synthetic ones have one name twice, in folders `positive` and `negative`,
-which become two roots.
+Source: the files that github.com/m1k2zoo/negbench links. Columns are read by name. Pictures are found by file name, as
+the stored folders are those of other machines. Synthetic pictures have one name twice, in folders `positive` and
+`negative`, which become two roots.
 """
 
 import ast
