@@ -139,3 +139,4 @@ def test_samples_of_negbench_are_read(shared_data, name, subset, n_captions, roo
     assert ({item.subset for item in items}, len({item.images for item in items})) == ({subset}, 20)
     assert sum(len(item.captions) for item in items) == n_captions
     assert items[0].images[0].root == root
+    assert {len(item.images) for item in items} == {4 if root == "msr_vtt" else 1}

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from crepebench.benchmark_items import ImageRef, Item
 from crepebench.benchmark_retrieval import RETRIEVAL
 from crepebench.file_faults import named_faults
+from crepebench.video_frames import frame_refs
 
 NEGATED = "_negated"
 SYNTHETIC = "negbench_synthetic"
@@ -22,7 +23,7 @@ NEEDED = ("filepath", "captions")
 
 
 def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
-    """Yields one item a row of the files.
+    """Yields one item a row of the files; of a clip, its pictures are the frames.
 
     Args:
         paths: CSV files with the names that they were given by NegBench's authors.
@@ -40,7 +41,8 @@ def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
             if not name.name:
                 raise ValueError(f"{where}: filepath is empty")
             folder = f"{root}_{name.parent.name}" if root == SYNTHETIC else root
-            yield Item(f"{Path(path).stem}/{line}", subset, RETRIEVAL, (ImageRef(folder, name.name),), captions, {})
+            images = frame_refs(ImageRef(folder, name.name))
+            yield Item(f"{Path(path).stem}/{line}", subset, RETRIEVAL, images, captions, {})
 
 
 def subset_of(path: str) -> str:
