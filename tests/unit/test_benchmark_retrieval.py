@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from crepebench.benchmark_recalls import chance_of_hit, subset_rows
-from crepebench.benchmark_retrieval import build_pools, pool_ranks, rank_pool, truths_of_captions, truths_of_images
+from crepebench import benchmark_retrieval
+from crepebench.benchmark_recalls import chance_of_hit, hits_of, subset_rows
+from crepebench.benchmark_retrieval import build_pools, pool_places, rank_pool, truths_of_captions, truths_of_images
 from crepebench.scores import score_by_cosine
 
 from .retrieval_rows import features_for, retrieval_item, unit
@@ -32,10 +33,11 @@ def random_pool(n_images, seed, levels=3):
     return pool, images, texts
 
 
-def naive_rank(scores, true):
+def naive_places(scores, true):
     best = max(scores[i] for i in true)
     others = [score for i, score in enumerate(scores) if i not in true]
-    return 1 + sum(score > best for score in others) + sum(score == best for score in others) / 2
+    tied = sum(scores[i] == best for i in true)
+    return sum(score > best for score in others), sum(score == best for score in others), tied
 
 
 def naive_scores(query, candidates):
@@ -47,12 +49,25 @@ def naive_scores(query, candidates):
 def test_ranks_are_those_of_a_naive_search(seed, score):
     pool, images, texts = random_pool(11, seed)
     own = [{c for c, i in enumerate(pool.image_of) if i == image} for image in range(11)]
-    of_images = pool_ranks(images, texts, truths_of_images(pool), score)
-    of_captions = pool_ranks(texts, images, truths_of_captions(pool), score)
-    assert of_images.tolist() == [naive_rank(naive_scores(images[i], texts), own[i]) for i in range(11)]
-    assert of_captions.tolist() == [
-        naive_rank(naive_scores(text, images), {image}) for text, image in zip(texts, pool.image_of, strict=True)
+    of_images = pool_places(images, texts, truths_of_images(pool), score)
+    of_captions = pool_places(texts, images, truths_of_captions(pool), score)
+    expected = [naive_places(naive_scores(images[i], texts), own[i]) for i in range(11)]
+    assert list(zip(*of_images, strict=True)) == expected
+    expected = [
+        naive_places(naive_scores(text, images), {image}) for text, image in zip(texts, pool.image_of, strict=True)
     ]
+    assert list(zip(*of_captions, strict=True)) == expected
+
+
+def test_ranks_do_not_depend_on_the_size_of_blocks(monkeypatch):
+    pool, images, texts = random_pool(11, 3)
+    for score in (None, score_by_cosine):
+        whole = pool_places(images, texts, truths_of_images(pool), score)
+        with monkeypatch.context() as patch:
+            patch.setattr(benchmark_retrieval, "BLOCK", 50)
+            patch.setattr(benchmark_retrieval, "PAIRS_PER_CALL", 7)
+            in_blocks = pool_places(images, texts, truths_of_images(pool), score)
+        assert all(np.array_equal(one, other) for one, other in zip(whole, in_blocks, strict=True))
 
 
 def test_a_score_of_the_models_own_is_given_picture_and_caption():
@@ -81,12 +96,26 @@ def test_recall_of_pictures_is_a_mean_over_captions():
     assert (row["value"], row["n_items"], row["chance"]) == (75.0, 4, 50.0)
 
 
-def test_a_constant_scorer_finds_no_more_than_chance():
-    items = [retrieval_item(f"{i}.jpg", f"text {i}") for i in range(20)]
-    same = features_for({f"{i}.jpg": [1, 1] for i in range(20)}, {f"text {i}": [1, 1] for i in range(20)})
-    for (_, metric), row in rows_of(items, same).items():
-        if metric != "captions_cut":
-            assert row["value"] == 0.0 <= row["chance"], metric
+def test_a_constant_scorer_finds_nothing_and_with_ties_split_what_chance_finds():
+    items = [retrieval_item(f"{i}.jpg", *(f"text {i} {j}" for j in range(1 + i % 3))) for i in range(20)]
+    texts = {text: [1, 1] for item in items for text in item["captions"]}
+    found = rows_of(items, features_for({f"{i}.jpg": [1, 1] for i in range(20)}, texts))
+    recalls = {metric: row for (_, metric), row in found.items() if "recall" in metric}
+    assert len(recalls) == 12
+    for metric, row in recalls.items():
+        assert row["value"] == pytest.approx(row["chance"] if metric.endswith("_ties_split") else 0.0), metric
+        assert row["chance"] > 0
+
+
+def test_ties_split_is_the_mean_over_random_orders():
+    rng = np.random.default_rng(1)
+    for n_better, n_tied, n_true_tied, k in ((0, 2, 1, 1), (2, 3, 2, 4), (6, 0, 1, 5), (3, 4, 1, 2)):
+        row = {"n_better": n_better, "n_tied": n_tied, "n_true_tied": n_true_tied, "n_true": 3, "n_candidates": 30}
+        orders = [rng.permutation(n_tied + n_true_tied) for _ in range(4_000)]
+        drawn = np.mean([n_better + np.flatnonzero(order < n_true_tied)[0] < k for order in orders])
+        hits = hits_of([row], k)
+        assert hits["split"][0] == pytest.approx(drawn, abs=0.03)
+        assert hits["strict"][0] == (n_better + n_tied < k)
 
 
 def test_an_oracle_finds_all_and_an_anti_oracle_nothing():
@@ -112,8 +141,11 @@ def test_chance_is_the_share_of_hits_of_random_ranks():
     rng, n_draws = np.random.default_rng(0), 4_000
     for n_true, n_candidates, k in ((3, 20, 1), (3, 20, 5), (5, 7, 5)):
         hits = [(rng.permutation(n_candidates)[:k] < n_true).any() for _ in range(n_draws)]
-        assert chance_of_hit(np.array([n_true]), np.array([n_candidates]), k) == pytest.approx(np.mean(hits), abs=0.03)
-    assert chance_of_hit(np.array([1, 1]), np.array([4, 20]), 5).tolist() == pytest.approx([1.0, 0.25])
+        assert chance_of_hit(np.array([n_true]), np.array([n_candidates]), np.array([k])) == pytest.approx(
+            np.mean(hits), abs=0.03
+        )
+    found = chance_of_hit(np.array([1, 1, 1]), np.array([4, 20, 20]), np.array([5, 5, -1]))
+    assert found.tolist() == pytest.approx([1.0, 0.25, 0.0])
 
 
 def test_an_equal_caption_of_another_picture_is_true_for_the_picture_alone():

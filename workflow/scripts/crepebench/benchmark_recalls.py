@@ -1,4 +1,8 @@
-"""Make recalls of the ranks of a benchmark's retrieval, with intervals and chance.
+"""Make recalls of where the truths of a benchmark's retrieval stand, with intervals and chance.
+
+A recall is strict: a truth counts that stands in the first k even if all that ties with it comes first. Beside it is
+the recall with ties split: what is to be expected if equal scores are put in a random order. A model that gives all
+one score has a strict recall of 0, and with ties split exactly chance.
 
 Recalls are means over queries: over captions, not over pictures, where captions search. Intervals resample pictures:
 all captions of a picture stand or fall together, and what is searched stays the whole pool.
@@ -8,47 +12,58 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from crepebench.measures import bootstrap_means, cell_seed, interval, recall_at
+from crepebench.measures import bootstrap_means, cell_seed, interval
 from crepebench.raw_retrieval import TEXT_TO_IMAGE
 
 CUE = "cue"
 CAPTIONS_CUT = "captions_cut"
+TIES_SPLIT = "_ties_split"
+"""End of the name of a metric with ties split."""
 
 
-def chance_of_hit(n_true: np.ndarray, n_candidates: np.ndarray, k: int) -> np.ndarray:
-    """Returns the chance, 0-1, that one of k candidates drawn without replacement is true, for each query.
+def chance_of_hit(n_true: np.ndarray, n_candidates: np.ndarray, n_drawn: np.ndarray) -> np.ndarray:
+    """Returns the chance, 0-1, that a true candidate is among some that are drawn without replacement, (n,).
 
     Args:
         n_true: (n,) true candidates of each query.
         n_candidates: (n,) all its candidates.
-        k: number of candidates that are drawn; all of them where there are fewer.
+        n_drawn: (n,) how many are drawn; all where there are fewer, none where it is negative.
     """
     miss = np.ones(len(n_true))
-    for n_drawn in range(k):
-        left = n_candidates - n_drawn
-        miss *= np.where(left > 0, np.maximum(left - n_true, 0) / np.maximum(left, 1), 1.0)
+    for number in range(max(0, int(n_drawn.max(initial=0)))):
+        left = n_candidates - number
+        still = np.where(left > 0, np.maximum(left - n_true, 0) / np.maximum(left, 1), 1.0)
+        miss *= np.where(number < n_drawn, still, 1.0)
     return 1.0 - miss
 
 
-def recall_rows(ranks: Sequence[Mapping], direction: str, ks: Sequence[int], n_resamples: int, seed: list[int]):
-    """Yields for each k a row: metric, value, low, high, chance, n_items; percent.
+def hits_of(ranks: Sequence[Mapping], k: int) -> dict[str, np.ndarray]:
+    """Returns the hits of each query in the first k, 0-1: strict, with ties split, and by chance; (n,) float64 each."""
+    keys = ("n_better", "n_tied", "n_true_tied", "n_true", "n_candidates")
+    n_better, n_tied, n_true_tied, n_true, n_candidates = np.array([[row[key] for key in keys] for row in ranks]).T
+    return {
+        "strict": (n_better + n_tied < k).astype(np.float64),
+        "split": chance_of_hit(n_true_tied, n_true_tied + n_tied, k - n_better),
+        "chance": chance_of_hit(n_true, n_candidates, np.full(len(ranks), k)),
+    }
+
+
+def recall_rows(ranks: Sequence[Mapping], metric: str, k: int, n_resamples: int, seed: list[int]) -> Iterator[dict]:
+    """Yields the rows of a recall, strict and with ties split: metric, value, low, high, chance, n_items; percent.
 
     Args:
-        ranks: rows of table BENCHMARK_RANKS of one direction, all with a rank.
-        direction: for the name of the metric.
-        ks: how far down a hit may stand.
-        n_resamples: bootstrap resamples; all k share them.
+        ranks: rows of table BENCHMARK_RANKS of one direction that have no reason.
+        metric: its name.
+        k: how far down a hit may stand.
+        n_resamples: bootstrap resamples.
         seed: seed of the bootstrap.
     """
-    found, images = np.array([row["rank"] for row in ranks]), np.array([row["image"] for row in ranks])
-    n_true, n_candidates = (np.array([row[key] for row in ranks]) for key in ("n_true", "n_candidates"))
-    groups = [(images, (found <= k).astype(np.float64)) for k in ks]
-    means = 100.0 * bootstrap_means(groups, n_resamples, seed)
-    for k, resampled in zip(ks, means, strict=True):
+    images, hits = np.array([row["image"] for row in ranks]), hits_of(ranks, k)
+    means = 100.0 * bootstrap_means([(images, hits[name]) for name in ("strict", "split")], n_resamples, seed)
+    for name, end, resampled in zip(("strict", "split"), ("", TIES_SPLIT), means, strict=True):
         low, high = interval(resampled)
-        chance = 100.0 * float(chance_of_hit(n_true, n_candidates, k).mean())
-        value = {"value": recall_at(found, k), "low": low, "high": high, "chance": chance}
-        yield {"metric": f"{direction}_recall_at_{k}", **value, "n_items": len(found)}
+        value = {"value": 100.0 * float(hits[name].mean()), "low": low, "high": high}
+        yield {"metric": metric + end, **value, "chance": 100.0 * float(hits["chance"].mean()), "n_items": len(ranks)}
 
 
 def subset_rows(ranks: Iterable[Mapping], options: Mapping, n_lost: Mapping[str, int], name: str) -> Iterator[dict]:
@@ -82,8 +97,9 @@ def subset_rows(ranks: Iterable[Mapping], options: Mapping, n_lost: Mapping[str,
             for part, chosen in parts.items():
                 if chosen:
                     seed = cell_seed(options["seed"], name, part, direction)
-                    for row in recall_rows(chosen, direction, options["ks"], options["n_resamples"], seed):
-                        yield {"subset": part, **row, **n_missing}
+                    for k in options["ks"]:
+                        for row in recall_rows(chosen, f"{direction}_recall_at_{k}", k, options["n_resamples"], seed):
+                            yield {"subset": part, **row, **n_missing}
         cut = [row["is_cut"] for row in ranked if row["direction"] == TEXT_TO_IMAGE]
         share = {"value": 100.0 * float(np.mean(cut)), "low": None, "high": None, "chance": None}
         yield {"subset": subset, "metric": CAPTIONS_CUT, **share, "n_items": len(cut), **n_missing}

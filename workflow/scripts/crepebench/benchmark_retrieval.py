@@ -1,12 +1,13 @@
-"""Rank the whole pool of a benchmark's pictures and captions, in both directions.
+"""Find where the truths stand when the pictures and captions of a benchmark's whole pool search each other.
 
 A picture searches all captions of its subset, and each of its own is a truth; a caption searches all pictures, and its
-own picture is the truth. Ties follow the one rule of this workflow: a truth that ties with false candidates shares the
-mean of their ranks. `crepebench.benchmark_recalls` makes recalls of the ranks.
+own picture is the truth. What stands above the best truth and what ties with it is counted, so that recalls can be
+strict or split ties: `crepebench.benchmark_recalls` makes them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from crepebench.feature_index import crop_id
 from crepebench.feature_reader import Features
 from crepebench.negation_cues import has_cue
 from crepebench.pooled_features import pool_features
-from crepebench.raw_retrieval import IMAGE_TO_TEXT, TEXT_TO_IMAGE, first_true_ranks, retrieval_ranks, text_rows
+from crepebench.raw_retrieval import BLOCK, IMAGE_TO_TEXT, TEXT_TO_IMAGE, distinct_rows, text_rows
 from crepebench.scores import PAIRS_PER_CALL, Scorer
 
 RETRIEVAL = "retrieval"
@@ -91,41 +92,69 @@ def truths_of_images(pool: Pool) -> np.ndarray:
     return np.array(sorted({(image, place) for image, text in owned for place in places[text]}), np.int64)
 
 
-def pool_ranks(queries: np.ndarray, candidates: np.ndarray, truths: np.ndarray, score: Scorer | None) -> np.ndarray:
-    """Ranks all candidates for each query.
+class Places(NamedTuple):
+    """Where the best true candidate of each query stands; all (n_queries,) int64.
+
+    Attributes:
+        n_better: false candidates above it.
+        n_tied: false candidates that tie with it.
+        n_true_tied: true candidates at its score, itself among them.
+    """
+
+    n_better: np.ndarray
+    n_tied: np.ndarray
+    n_true_tied: np.ndarray
+
+
+def pool_places(queries: np.ndarray, candidates: np.ndarray, truths: np.ndarray, score: Scorer | None) -> Places:
+    """Finds the best true candidate of each query among all candidates, block by block.
 
     Args:
         queries: (n_queries, dim) unit features.
         candidates: (n_candidates, dim) unit features; equal ones tie exactly.
-        truths: (n_truths, 2) places of queries and of the candidates that are true of them, sorted.
+        truths: (n_truths, 2) places of queries and of the candidates that are true of them, sorted; one at least for
+            each query.
         score: scores pairs (query, candidate) of a model that has a score of its own; else cosines.
-
-    Returns:
-        (n_queries,) rank of the best true candidate, from 1; ties may make it a half.
 
     Raises:
         ValueError: a score is NaN.
     """
-    if score is None:
-        return retrieval_ranks(queries, candidates, truths)
-    ranks, n = np.empty(len(queries)), len(candidates)
-    for place, query in enumerate(queries):
-        scores, is_true = np.empty((1, n)), np.zeros((1, n), bool)
-        for start in range(0, n, PAIRS_PER_CALL):
-            part = candidates[start : start + PAIRS_PER_CALL]
-            scores[0, start : start + len(part)] = np.ravel(score(np.repeat(query[None], len(part), axis=0), part))
-        first, last = np.searchsorted(truths[:, 0], (place, place + 1))
-        is_true[0, truths[first:last, 1]] = True
-        ranks[place] = first_true_ranks(scores, is_true)[0]
-    return ranks
+    score_block = _cosines(candidates) if score is None else _own_scores(candidates, score)
+    step, blocks = max(1, BLOCK // len(candidates)), []
+    for start in range(0, len(queries), step):
+        scores = score_block(queries[start : start + step])
+        if np.isnan(scores).any():
+            raise ValueError(f"{int(np.isnan(scores).any(axis=1).sum())} of {len(scores)} queries have a score NaN")
+        is_true = np.zeros(scores.shape, bool)
+        first, last = np.searchsorted(truths[:, 0], (start, start + step))
+        is_true[truths[first:last, 0] - start, truths[first:last, 1]] = True
+        best = np.where(is_true, scores, -np.inf).max(axis=1, keepdims=True)
+        equal = scores == best
+        found = (scores > best, equal & ~is_true, equal & is_true)
+        blocks.append([counted.sum(axis=1) for counted in found])
+    return Places(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
+
+def _cosines(candidates: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    # a product of matrices may give equal columns sums that differ in their last bits: each is multiplied once
+    distinct, place = distinct_rows(candidates)
+    distinct = distinct.astype(np.float64).T
+    return lambda queries: (queries.astype(np.float64) @ distinct)[:, place]
+
+
+def _own_scores(candidates: np.ndarray, score: Scorer) -> Callable[[np.ndarray], np.ndarray]:
+    def score_block(queries: np.ndarray) -> np.ndarray:
+        n, scores = len(candidates), np.empty(len(queries) * len(candidates))
+        for start in range(0, len(scores), PAIRS_PER_CALL):
+            pairs = np.arange(start, min(start + PAIRS_PER_CALL, len(scores)))
+            scores[pairs] = np.ravel(score(queries[pairs // n], candidates[pairs % n]))
+        return scores.reshape(len(queries), n)
+
+    return score_block
 
 
 def rank_pool(pool: Pool, features: Features, score: Scorer | None = None) -> Iterator[dict]:
     """Yields the rows of table BENCHMARK_RANKS of a pool: first of its pictures, then of its captions.
-
-    A row has subset, direction, image (the picture's first crop; of a caption, that of its own picture), caption (""
-    for a picture), rank, n_true (candidates that are true of the query), n_candidates, has_cue, is_cut (of a caption),
-    and reason ("" unless the picture has no feature; it and its captions leave the pool then).
 
     Args:
         pool: the pool.
@@ -136,29 +165,40 @@ def rank_pool(pool: Pool, features: Features, score: Scorer | None = None) -> It
     is_kept = np.array([reason == "" for reason in pooled.reasons])
     for crops, reason in zip(pool.images, pooled.reasons, strict=True):
         if reason:
-            yield {**_row(pool.subset, IMAGE_TO_TEXT, crops[0]), "reason": reason}
+            yield unranked_row(pool.subset, IMAGE_TO_TEXT, crops[0], reason)
     if not is_kept.any():
         return
     pool, images = keep_images(pool, is_kept), pooled.matrix[is_kept]
-    places = text_rows(pool.captions, features)
-    captions, is_cut = features.matrix[places], features.is_cut[places]
+    rows = text_rows(pool.captions, features)
+    captions, is_cut = features.matrix[rows], features.is_cut[rows].tolist()
     truths = truths_of_images(pool)
-    counts = np.bincount(truths[:, 0], minlength=len(images)).tolist()
-    ranks = pool_ranks(images, captions, truths, score).tolist()
-    for crops, rank, n_true in zip(pool.images, ranks, counts, strict=True):
-        found = {"rank": rank, "n_true": n_true, "n_candidates": len(captions)}
-        yield {**_row(pool.subset, IMAGE_TO_TEXT, crops[0]), **found}
+    n_true = np.bincount(truths[:, 0], minlength=len(images))
+    ranked = place_rows(pool_places(images, captions, truths, score), n_true, len(captions))
+    for crops, row in zip(pool.images, ranked, strict=True):
+        yield {**unranked_row(pool.subset, IMAGE_TO_TEXT, crops[0]), **row}
     of_captions = score and (lambda texts, pictures: score(pictures, texts))
-    ranks = pool_ranks(captions, images, truths_of_captions(pool), of_captions).tolist()
-    for text, image, rank, cut in zip(pool.captions, pool.image_of.tolist(), ranks, is_cut.tolist(), strict=True):
-        found = {"rank": rank, "n_true": 1, "n_candidates": len(images)}
-        marks = {"caption": text, "has_cue": has_cue(text), "is_cut": cut}
-        yield {**_row(pool.subset, TEXT_TO_IMAGE, pool.images[image][0]), **found, **marks}
+    places = pool_places(captions, images, truths_of_captions(pool), of_captions)
+    ranked = place_rows(places, np.ones(len(captions), np.int64), len(images))
+    for text, image, cut, row in zip(pool.captions, pool.image_of.tolist(), is_cut, ranked, strict=True):
+        of_text = {"caption": text, "has_cue": has_cue(text), "is_cut": cut}
+        yield {**unranked_row(pool.subset, TEXT_TO_IMAGE, pool.images[image][0]), **row, **of_text}
 
 
-def _row(subset: str, direction: str, image: str) -> dict:
-    none = {"rank": None, "n_true": None, "n_candidates": None}
-    return {
-        **{"subset": subset, "direction": direction, "image": image, "caption": ""},
-        **{**none, "has_cue": False, "is_cut": False, "reason": ""},
-    }
+def place_rows(places: Places, n_true: np.ndarray, n_candidates: int) -> Iterator[dict]:
+    """Yields for each query n_better, n_tied, n_true_tied, n_true and n_candidates."""
+    for row in zip(*(counts.tolist() for counts in (*places, n_true)), strict=True):
+        yield {**dict(zip((*Places._fields, "n_true"), row, strict=True)), "n_candidates": n_candidates}
+
+
+def unranked_row(subset: str, direction: str, image: str, reason: str = "") -> dict:
+    """Returns a row of table BENCHMARK_RANKS in which nothing is found yet.
+
+    Args:
+        subset: part of the benchmark.
+        direction: what searches what.
+        image: first crop of the query's picture, or of the picture that the query is a caption of.
+        reason: why the picture has no feature; it and its captions are not in the pool then.
+    """
+    none = dict.fromkeys((*Places._fields, "n_true", "n_candidates"))
+    query = {"subset": subset, "direction": direction, "image": image, "caption": ""}
+    return {**query, **none, "has_cue": False, "is_cut": False, "reason": reason}
