@@ -1,27 +1,35 @@
-"""Pools of pictures and captions with features that the tests of benchmark retrieval share."""
+"""Items that search a pool, as rows of their table, with features that the tests share."""
 
 import numpy as np
 
+from crepebench.benchmark_building import item_row
+from crepebench.benchmark_images import FoundImage
+from crepebench.benchmark_items import ImageRef
+from crepebench.benchmark_retrieval import RETRIEVE_CAPTION, RETRIEVE_IMAGE, retrieval_items
 from crepebench.feature_index import crop_id, text_id
 from crepebench.feature_reader import Features
+from crepebench.video_frames import frame_refs
+
+BOX = (0, 0, 10, 20)
 
 
-def crops_of(name):
-    """The crops of a picture: one, or four of a clip."""
-    number = int.from_bytes(name.encode(), "big") % 10**9
-    return [(number, (0, 0, 10, 10 + i)) for i in range(4 if name.endswith(".mp4") else 1)]
+def crop_of(ref):
+    """Image id and box of a picture."""
+    return int.from_bytes(ref.name.encode(), "big") % 10**12, BOX
 
 
-def crop_ids(name):
-    return [crop_id(*crop) for crop in crops_of(name)]
+def rows_of(items):
+    """Rows of table BENCHMARK_ITEMS."""
+    return [item_row(one, [FoundImage({"image_id": crop_of(ref)[0]}, BOX, "") for ref in one.images]) for one in items]
 
 
-def retrieval_item(name, *captions, subset="pool"):
-    """A row of table BENCHMARK_ITEMS."""
-    keys = ("x", "y", "width", "height")
-    images = [{"image_id": number, **dict(zip(keys, box, strict=True))} for number, box in crops_of(name)]
-    item = {"item_id": f"{subset}/{name}", "subset": subset, "task": "retrieval", "reason": ""}
-    return {**item, "images": images, "captions": list(captions), "tags": []}
+def rows_of_pictures(captions_of, cues=False):
+    """Items of both directions, of pictures or clips by name."""
+    rows = []
+    for name, captions in captions_of.items():
+        refs = frame_refs(ImageRef("root", name))
+        rows += retrieval_items(name, "pool", refs, captions, (RETRIEVE_CAPTION, RETRIEVE_IMAGE), cues)
+    return rows_of(rows)
 
 
 def unit(vectors):
@@ -38,15 +46,24 @@ def features_for(images, texts, cut=(), missing=()):
         cut: texts that are longer than the model reads.
         missing: names of pictures without a file.
     """
-    vectors, rows, reasons = list(texts.values()), {"text": {}, "crop": {}}, {}
-    rows["text"] = {text_id(text): i for i, text in enumerate(texts)}
+    vectors, crops, reasons = list(texts.values()), {}, {}
     for name, found in images.items():
-        ids = crop_ids(name)
-        for id_, vector in zip(ids, found if len(ids) > 1 else [found], strict=True):
-            rows["crop"][id_] = len(vectors)
+        refs = frame_refs(ImageRef("root", name))
+        for ref, vector in zip(refs, found if len(refs) > 1 else [found], strict=True):
+            crops[crop_id(*crop_of(ref))] = len(vectors)
             vectors.append(vector)
     for name in missing:
-        reasons |= dict.fromkeys(crop_ids(name), "image_missing")
+        reasons[crop_id(*crop_of(ImageRef("root", name)))] = "image_missing"
     n_crops = len(vectors) - len(texts)
     is_cut = np.array([text in cut for text in texts] + [False] * n_crops)
+    rows = {"text": {text_id(text): i for i, text in enumerate(texts)}, "crop": crops}
     return Features(rows, unit(vectors), np.array([*range(len(texts)), *[-1] * n_crops]), is_cut, reasons)
+
+
+def means_of(scored, rule="strict"):
+    """The mean of each metric in percent, those left out that were not scored."""
+    values = {}
+    for row in scored:
+        if not row["reason"]:
+            values.setdefault(row["metric"], []).append(100.0 * row[rule])
+    return {metric: float(np.mean(found)) for metric, found in values.items()}

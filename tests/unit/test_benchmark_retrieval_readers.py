@@ -35,23 +35,27 @@ def test_the_test_split_alone_is_read_with_all_captions(tmp_path):
         image("COCO_train2014_000000000002.jpg", "train", "A bed.", filepath="train2014"),
         image("COCO_val2014_000000000003.jpg", "restval", "A bed.", filepath="val2014"),
     )
-    (item,) = coco_retrieval.read(paths, {})
-    assert item.images == (ImageRef("coco_val2014", "COCO_val2014_000000000001.jpg"),)
-    assert item.captions == ("A dog.", "A cat,\nhere.")
-    assert (item.subset, item.task) == ("coco_5k", "retrieval")
+    items = list(coco_retrieval.read(paths, {}))
+    assert {item.images for item in items} == {(ImageRef("coco_val2014", "COCO_val2014_000000000001.jpg"),)}
+    assert {item.subset for item in items} == {"coco_5k"}
+    assert [(item.task, item.captions) for item in items] == [
+        ("retrieve_caption", ("A dog.", "A cat,\nhere.")),
+        ("retrieve_image", ("A dog.",)),
+        ("retrieve_image", ("A cat,\nhere.",)),
+    ]
 
 
 def test_flickr_has_no_folders(tmp_path):
     paths = karpathy_file(tmp_path, image("7.jpg", "test", "A dog."))
-    (item,) = flickr30k_retrieval.read(paths, {})
+    item, _ = flickr30k_retrieval.read(paths, {})
     assert (item.subset, item.images[0].root) == ("flickr30k_1k", "flickr30k")
-    (item,) = flickr30k_retrieval.read(paths, {"root": "elsewhere"})
+    item, _ = flickr30k_retrieval.read(paths, {"root": "elsewhere"})
     assert item.images[0].root == "elsewhere"
 
 
 def test_captions_may_take_the_form_of_aro(tmp_path):
     paths = karpathy_file(tmp_path, image("7.jpg", "test", 'A "Dog": (black) #1. ' + "word " * 40))
-    (item,) = flickr30k_retrieval.read(paths, {"caption_form": "aro"})
+    item, _ = flickr30k_retrieval.read(paths, {"caption_form": "aro"})
     assert item.captions[0].split() == ["a", "dog", "black", "1", *["word"] * 26]
 
 
@@ -84,9 +88,12 @@ def test_an_unknown_form_and_two_files_are_errors(tmp_path):
 
 def test_pictures_of_negbench_are_named_without_the_folders_of_other_machines(tmp_path):
     paths = csv_file(tmp_path, "COCO_val_retrieval.csv", ("/data/x/val2017/000000000001.jpg", "['a', \"b's\"]"))
-    (item,) = negbench_retrieval.read(paths, {})
-    assert item.images == (ImageRef("coco_val2017", "000000000001.jpg"),)
-    assert (item.id, item.subset, item.captions) == ("COCO_val_retrieval/2", "coco", ("a", "b's"))
+    items = list(negbench_retrieval.read(paths, {}))
+    assert {item.images for item in items} == {(ImageRef("coco_val2017", "000000000001.jpg"),)}
+    assert [(item.id, item.subset, item.captions) for item in items] == [
+        ("COCO_val_retrieval/2/image/0", "coco", ("a",)),
+        ("COCO_val_retrieval/2/image/1", "coco", ("b's",)),
+    ]
 
 
 def test_synthetic_pictures_of_one_name_are_two_pictures(tmp_path):
@@ -137,6 +144,9 @@ def test_samples_of_negbench_are_read(shared_data, name, subset, n_captions, roo
     path = shared_data / "benchmarks" / "negbench" / f"{name}.sample.csv"
     items = list(negbench_retrieval.read([str(path)], {}))
     assert ({item.subset for item in items}, len({item.images for item in items})) == ({subset}, 20)
-    assert sum(len(item.captions) for item in items) == n_captions
+    assert len(items) == n_captions
+    assert {item.task for item in items} == {"retrieve_image"}
+    n_with_cue = sum(item.tags == {"with_cue": subset} for item in items)
+    assert n_with_cue > 0.4 * n_captions if "negated" in subset or subset.endswith("v2") else n_with_cue <= 1
     assert items[0].images[0].root == root
     assert {len(item.images) for item in items} == {4 if root == "msr_vtt" else 1}

@@ -1,15 +1,26 @@
+import json
 import random
 
 import pytest
 
 from crepebench.accounting import KEPT, READ
-from crepebench.long_captions import CUT_AT_MARK, NO_MARK_FITS, CutCaption, count_captions, cut_captions, cut_places
+from crepebench.benchmark_readers import long_retrieval
+from crepebench.long_captions import (
+    CUT_AT_MARK,
+    NO_MARK_FITS,
+    CutCaption,
+    count_captions,
+    cut_captions,
+    cut_places,
+    fits_clip,
+    fits_model,
+)
 
 from .fake_encoder import LIMIT, FakeEncoder
 
 
 def cut(*captions):
-    return cut_captions(captions, FakeEncoder())
+    return cut_captions(captions, fits_model(FakeEncoder()))
 
 
 def test_a_caption_that_fits_stays_as_it_is():
@@ -54,3 +65,34 @@ def test_captions_are_counted_by_what_became_of_them():
 
 def test_no_captions_are_no_fault():
     assert cut() == []
+
+
+def test_clip_reads_77_tokens_with_the_marks_of_beginning_and_end():
+    assert fits_clip()(["dog " * 75, "dog " * 76, ""]) == [True, False, True]
+
+
+def test_long_captions_are_read_for_both_directions_and_cut(tmp_path):
+    rows = [{"image": "a.jpg", "captions": ["A dog. " + "word " * 80]}, {"image": "b.jpg", "captions": ["b", "c"]}]
+    path = tmp_path / "urban.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    items = list(long_retrieval.read([str(path)], {}))
+    assert [(item.task, item.captions) for item in items] == [
+        ("retrieve_caption", ("A dog.",)),
+        ("retrieve_image", ("A dog.",)),
+        ("retrieve_caption", ("b", "c")),
+        ("retrieve_image", ("b",)),
+        ("retrieve_image", ("c",)),
+    ]
+    assert len({item.id for item in items}) == 5
+    (first, *_) = long_retrieval.read([str(path)], {"cut": False, "root": "here"})
+    assert (first.captions, first.images[0].root) == (tuple(rows[0]["captions"]), "here")
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "[]", '{"image": "a.jpg"}', '{"image": "", "captions": ["a"]}', '{"image": "a.jpg", "captions": [7]}']
+)
+def test_a_line_of_another_form_is_an_error(tmp_path, line):
+    path = tmp_path / "urban.jsonl"
+    path.write_text("\n" + line, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"urban\.jsonl, line 2"):
+        list(long_retrieval.read([str(path)], {}))

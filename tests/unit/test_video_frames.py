@@ -3,7 +3,8 @@ import pytest
 
 from crepebench.accounting import KEPT, READ
 from crepebench.benchmark_items import ImageRef
-from crepebench.benchmark_retrieval import build_pools, rank_pool
+from crepebench.benchmark_pools import score_pools
+from crepebench.feature_index import crop_id
 from crepebench.video_frames import (
     VIDEO_MISSING,
     VIDEO_UNREADABLE,
@@ -16,7 +17,7 @@ from crepebench.video_frames import (
     write_frames,
 )
 
-from .retrieval_rows import features_for, retrieval_item
+from .retrieval_rows import crop_of, features_for, rows_of_pictures
 
 av = pytest.importorskip("av")
 SIDE = 32
@@ -123,20 +124,18 @@ def test_a_picture_stands_for_itself_and_a_clip_for_its_frames():
 
 
 def test_a_clip_lacks_a_feature_where_one_of_its_frames_does():
-    items = [retrieval_item("a.mp4", "a"), retrieval_item("b.jpg", "b")]
+    rows = rows_of_pictures({"a.mp4": ["a"], "b.jpg": ["b"]})
     features = features_for({"a.mp4": [[1, 0]] * 4, "b.jpg": [0, 1]}, {"a": [1, 0], "b": [0, 1]})
-    lost = [id_ for id_ in features.rows["crop"] if id_.endswith(":0,0,10,12")]
-    features.rows["crop"].pop(lost[0])
-    features.reasons[lost[0]] = "image_unreadable"
-    (pool,) = build_pools(items)
-    rows = list(rank_pool(pool, features))
-    assert [row["reason"] for row in rows] == ["image_unreadable", "", ""]
-    assert rows[0]["image"] == pool.images[0][0]
+    lost = crop_id(*crop_of(ImageRef("root", frame_names("a.mp4")[2])))
+    features.rows["crop"].pop(lost)
+    features.reasons[lost] = "image_unreadable"
+    reasons = {row["item_id"]: row["reason"] for row in score_pools(rows, features)}
+    lost_items = {"a.mp4/captions": "image_unreadable", "a.mp4/image/0": "image_unreadable"}
+    assert reasons == {**lost_items, "b.jpg/captions": "", "b.jpg/image/0": ""}
 
 
 def test_frames_that_cancel_out_are_an_error():
-    items = [retrieval_item("a.mp4", "a")]
+    rows = rows_of_pictures({"a.mp4": ["a"]})
     features = features_for({"a.mp4": [[1, 0], [-1, 0], [1, 0], [-1, 0]]}, {"a": [1, 0]})
-    (pool,) = build_pools(items)
     with pytest.raises(ValueError, match="mean of 4 features has length 0"):
-        list(rank_pool(pool, features))
+        list(score_pools(rows, features))

@@ -1,4 +1,4 @@
-"""Read the JSON file of Karpathy's splits of COCO or Flickr30K: one item a picture, with all its captions.
+"""Read the JSON file of Karpathy's splits of COCO or Flickr30K, for retrieval in both directions.
 
 Source: the files' own form: `images` is a list of {filename, filepath (COCO alone), split, sentences: [{raw}]}.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from crepebench.benchmark_items import ImageRef, Item
-from crepebench.benchmark_retrieval import RETRIEVAL
+from crepebench.benchmark_retrieval import RETRIEVE_CAPTION, RETRIEVE_IMAGE, retrieval_items
 from crepebench.file_faults import named_faults
 
 TEST = "test"
@@ -54,18 +54,19 @@ def read_split(
     if len(paths) != 1:
         raise ValueError(f"{subset} has one JSON file with the splits, not {len(paths)}: {list(paths)}")
     (path,) = paths
-    n_items = 0
+    n_images = 0
     for number, record in enumerate(_records(path)):
         where = f"{path}, image {number}"
         if not isinstance(record, dict) or not isinstance(record.get("filename"), str):
             raise ValueError(f"{where}: no record with a filename: {record!r:.200}")
         if record.get("split") != TEST:
             continue
-        n_items += 1
+        n_images += 1
         image = ImageRef(options.get("root") or root_of(record), record["filename"])
         captions = tuple(_captions(record, options.get("caption_form", RAW), where))
-        yield Item(f"{subset}/{record['filename']}", subset, RETRIEVAL, (image,), captions, {})
-    if not n_items:
+        name, tasks = f"{subset}/{record['filename']}", (RETRIEVE_CAPTION, RETRIEVE_IMAGE)
+        yield from retrieval_items(name, subset, (image,), captions, tasks, cues=False)
+    if not n_images:
         raise ValueError(f"{path}: no image is of the split {TEST!r}")
 
 

@@ -6,26 +6,24 @@ open_clip ships. Items are of two tasks: CLASS has the prompts of a class and no
 class.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from crepebench.benchmark_recalls import TIES_SPLIT, hits_of, recall_rows
-from crepebench.benchmark_retrieval import BOX_KEYS, place_rows, pool_places, unranked_row
-from crepebench.feature_index import TEXT, crop_id, text_id
+from crepebench.benchmark_retrieval import crops_of, pools_of
+from crepebench.feature_index import TEXT, text_id
 from crepebench.feature_reader import Features
-from crepebench.measures import cell_seed
+from crepebench.pool_places import hit_rows, missed_rows, pool_places
 from crepebench.pooled_features import pool_features, unit_mean
 from crepebench.scores import Scorer
 
 CLASS, CLASSIFY = "class", "classify"
 CLASS_TAG = "class"
 """Tag of both tasks: number and name of the class, as `class_tag` writes it."""
-IMAGE_TO_CLASS = "image_to_class"
 IMAGENET_80, SIMPLE_7 = "imagenet_80", "simple_7"
-KS = (1, 5)
-PER_CLASS = "mean_per_class_accuracy"
+METRICS = {"top_1_accuracy": 1, "top_5_accuracy": 5}
+"""How far down a hit of each metric may stand. The macro average over CLASS_TAG is the mean of the classes' accuracies,
+which CLIP's tables have for aircraft, pets, Caltech-101 and flowers."""
 
 
 def class_tag(number: int, name: str) -> str:
@@ -73,48 +71,38 @@ def class_features(rows: Sequence[Mapping], features: Features) -> np.ndarray:
     return np.stack([unit_mean(features.matrix[found]) for found in prompts])
 
 
-def rank_classes(rows: Sequence[Mapping], features: Features, score: Scorer | None = None) -> Iterator[dict]:
-    """Yields rows of table BENCHMARK_RANKS, one for each picture; `caption` is the tag of its class.
+def score_classes(rows: Sequence[Mapping], features: Features, score: Scorer | None = None) -> Iterator[dict]:
+    """Yields the rows of table BENCHMARK_SCORES of pictures; items of other tasks are passed over.
 
     # ASSUME: a model with a score of its own is given the mean feature of the prompts, as others are.
 
     Args:
-        rows: rows of table BENCHMARK_ITEMS of both tasks that can be used.
+        rows: rows of table BENCHMARK_ITEMS that can be used.
         features: features of their texts and crops.
         score: scores pairs (picture, class), if the model has a score of its own.
 
     Raises:
         ValueError: a picture is of a class that is not among the classes, or a score is NaN; names the item or subset.
     """
-    by_subset: dict[str, dict[str, list[Mapping]]] = defaultdict(lambda: {CLASS: [], CLASSIFY: []})
-    for row in rows:
-        by_subset[row["subset"]][row["task"]].append(row)
-    for subset in sorted(by_subset):
-        yield from _rank_subset(subset, by_subset[subset][CLASS], by_subset[subset][CLASSIFY], features, score)
-
-
-def _rank_subset(
-    subset: str, classes: Sequence[Mapping], pictures: Sequence[Mapping], features: Features, score: Scorer | None
-) -> Iterator[dict]:
-    places = {_class_of(row): place for place, row in enumerate(classes)}
-    for row in pictures:
-        if _class_of(row) not in places:
-            raise ValueError(f"item {row['item_id']!r}: {subset} has no class {_class_of(row)!r}")
-    crops = [
-        tuple(crop_id(i["image_id"], tuple(i[key] for key in BOX_KEYS)) for i in row["images"]) for row in pictures
-    ]
-    pooled = pool_features(crops, features)
-    kept = [place for place, reason in enumerate(pooled.reasons) if not reason]
-    for ids, reason in zip(crops, pooled.reasons, strict=True):
-        if reason:
-            yield unranked_row(subset, IMAGE_TO_CLASS, ids[0], reason)
-    if not kept:
-        return
-    truths = np.array([(query, places[_class_of(pictures[place])]) for query, place in enumerate(kept)], np.int64)
-    found = pool_places(pooled.matrix[kept], class_features(classes, features), truths, score)
-    for place, row in zip(kept, place_rows(found, np.ones(len(kept), np.int64), len(classes)), strict=True):
-        query = unranked_row(subset, IMAGE_TO_CLASS, crops[place][0])
-        yield {**query, **row, "caption": _class_of(pictures[place])}
+    classes = pools_of(rows, CLASS)
+    for subset, items in pools_of(rows, CLASSIFY).items():
+        known = classes.get(subset, [])
+        places = {_class_of(row): place for place, row in enumerate(known)}
+        if strange := next((row for row in items if _class_of(row) not in places), None):
+            raise ValueError(f"item {strange['item_id']!r}: {subset} has no class {_class_of(strange)!r}")
+        pooled = pool_features([crops_of(row) for row in items], features)
+        for row, reason in zip(items, pooled.reasons, strict=True):
+            if reason:
+                yield from missed_rows(row["item_id"], list(METRICS), reason)
+        kept = [place for place, reason in enumerate(pooled.reasons) if not reason]
+        if not kept:
+            continue
+        truths = np.array([(query, places[_class_of(items[place])]) for query, place in enumerate(kept)], np.int64)
+        try:
+            found = pool_places(pooled.matrix[kept], class_features(known, features), truths, score)
+        except ValueError as error:
+            raise ValueError(f"{CLASSIFY}, subset {subset}: {error}") from error
+        yield from hit_rows([items[place]["item_id"] for place in kept], found, METRICS, [False] * len(kept))
 
 
 def _class_of(row: Mapping) -> str:
@@ -122,38 +110,16 @@ def _class_of(row: Mapping) -> str:
     return next(tag["value"] for tag in row["tags"] if tag["name"] == CLASS_TAG)
 
 
-def accuracy_rows(
-    ranks: Sequence[Mapping], n_lost: Mapping[str, int], n_resamples: int, seed: int, name: str
-) -> Iterator[dict]:
-    """Yields the rows of benchmarks.csv that a model gets: `top_1_accuracy`, `top_5_accuracy`, mean over classes.
-
-    The mean over classes of the accuracy in each is what CLIP's tables have for aircraft, pets, Caltech-101 and
-    flowers; it has no interval, as a resample may leave classes empty. Each stands strict and with ties split: two
-    classes of one name always tie.
+def class_chances(rows: Sequence[Mapping]) -> dict[tuple[str, str], float]:
+    """Returns the chance of a hit, 0-1, by item and metric, for items of task CLASSIFY.
 
     Args:
-        ranks: what `rank_classes` yields.
-        n_lost: by subset, pictures that never came to the model.
-        n_resamples: bootstrap resamples.
-        seed: seed of the bootstrap.
-        name: of the model and benchmark, for the seed.
-
-    Raises:
-        ValueError: no picture of a subset has a feature; names the subset and the reasons.
+        rows: rows of table BENCHMARK_ITEMS that can be used.
     """
-    by_subset: dict[str, list[Mapping]] = defaultdict(list)
-    for row in ranks:
-        by_subset[row["subset"]].append(row)
-    for subset, rows in by_subset.items():
-        ranked = [row for row in rows if not row["reason"]]
-        if not ranked:
-            raise ValueError(f"{subset}: no picture has a feature: {sorted({row['reason'] for row in rows})}")
-        shared = {"subset": subset, "n_missing": n_lost.get(subset, 0) + len(rows) - len(ranked)}
-        for k in KS:
-            found = recall_rows(ranked, f"top_{k}_accuracy", k, n_resamples, cell_seed(seed, name, subset, str(k)))
-            yield from ({**row, **shared} for row in found)
-        classes, hits = np.array([row["caption"] for row in ranked]), hits_of(ranked, 1)
-        for kind, end in (("strict", ""), ("split", TIES_SPLIT)):
-            value = float(np.mean([hits[kind][classes == one].mean() for one in np.unique(classes)]))
-            none = {"low": None, "high": None, "chance": 100.0 * float(hits["chance"].mean())}
-            yield {"metric": PER_CLASS + end, "value": 100.0 * value, **none, "n_items": len(ranked), **shared}
+    n_classes = {subset: len(found) for subset, found in pools_of(rows, CLASS).items()}
+    return {
+        (row["item_id"], metric): min(1.0, k / n_classes[subset])
+        for subset, items in pools_of(rows, CLASSIFY).items()
+        for row in items
+        for metric, k in METRICS.items()
+    }

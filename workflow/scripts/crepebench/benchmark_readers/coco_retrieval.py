@@ -9,7 +9,7 @@ SUBSET = "coco_5k"
 
 
 def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
-    """Yields 5,000 items with 25,010 captions; pictures lie in the root `coco_<filepath>`, all in `coco_val2014`.
+    """Yields the items of 5,000 pictures, which lie in the root `coco_val2014`, and of 25,010 captions.
 
     Args:
         paths: dataset_coco.json.

@@ -9,7 +9,7 @@ SUBSET, ROOT = "flickr30k_1k", "flickr30k"
 
 
 def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
-    """Yields 1,000 items with 5,000 captions.
+    """Yields the items of 1,000 pictures and 5,000 captions.
 
     Args:
         paths: dataset_flickr30k.json.

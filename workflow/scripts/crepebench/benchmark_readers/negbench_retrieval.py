@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from crepebench.benchmark_items import ImageRef, Item
-from crepebench.benchmark_retrieval import RETRIEVAL
+from crepebench.benchmark_retrieval import RETRIEVE_IMAGE, retrieval_items
 from crepebench.file_faults import named_faults
 from crepebench.video_frames import frame_refs
 
@@ -23,7 +23,7 @@ NEEDED = ("filepath", "captions")
 
 
 def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
-    """Yields one item a row of the files; of a clip, its pictures are the frames.
+    """Yields one item a caption; of a clip, its pictures are the frames. Pictures search no captions in NegBench.
 
     Args:
         paths: CSV files with the names that they were given by NegBench's authors.
@@ -37,12 +37,13 @@ def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
         for line, row in _rows(path):
             where = f"{path}, line {line}"
             captions = _captions(row["captions"], where)
-            name = PurePosixPath(row["filepath"])
-            if not name.name:
+            place = PurePosixPath(row["filepath"])
+            if not place.name:
                 raise ValueError(f"{where}: filepath is empty")
-            folder = f"{root}_{name.parent.name}" if root == SYNTHETIC else root
-            images = frame_refs(ImageRef(folder, name.name))
-            yield Item(f"{Path(path).stem}/{line}", subset, RETRIEVAL, images, captions, {})
+            folder = f"{root}_{place.parent.name}" if root == SYNTHETIC else root
+            images = frame_refs(ImageRef(folder, place.name))
+            name = f"{Path(path).stem}/{line}"
+            yield from retrieval_items(name, subset, images, captions, (RETRIEVE_IMAGE,), cues=True)
 
 
 def subset_of(path: str) -> str:
