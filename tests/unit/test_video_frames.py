@@ -9,6 +9,7 @@ from crepebench.video_frames import (
     VIDEO_MISSING,
     VIDEO_UNREADABLE,
     BadVideoError,
+    clip_of,
     extract_frames,
     frame_names,
     frame_refs,
@@ -121,6 +122,12 @@ def test_clips_of_one_name_are_an_error(tmp_path):
 def test_a_picture_stands_for_itself_and_a_clip_for_its_frames():
     assert frame_refs(ImageRef("root", "a.jpg")) == (ImageRef("root", "a.jpg"),)
     assert [ref.name for ref in frame_refs(ImageRef("root", "x/a.MP4"))] == list(frame_names("a.MP4"))
+
+
+def test_a_frame_says_which_clip_it_is_of():
+    assert {clip_of(name) for name in frame_names("all/video.1.mp4")} == {"video.1.mp4"}
+    assert clip_of("x/a.mp4.frame0.png") == "a.mp4"
+    assert [clip_of(name) for name in ("a.png", "a.jpg.frame0.png", "a.mp4", ".frame0.png")] == [None] * 4
 
 
 def test_a_clip_lacks_a_feature_where_one_of_its_frames_does():

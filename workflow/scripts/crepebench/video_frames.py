@@ -7,6 +7,7 @@ takes the middle frame of each of four equal intervals (github.com/m1k2zoo/negbe
 
 import logging
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 N_FRAMES = 4
 SUFFIXES = (".mp4", ".avi", ".mkv", ".mov", ".webm")
+FRAME = re.compile(r"(.+)\.frame[0-9]+\.png")
 VIDEO_MISSING, VIDEO_UNREADABLE = "video_missing", "video_unreadable"
 
 
@@ -37,6 +39,12 @@ def is_clip(name: str) -> bool:
 def frame_names(name: str) -> tuple[str, ...]:
     """Returns the file names of a clip's frames: "video7.mp4" to "video7.mp4.frame0.png" and so on."""
     return tuple(f"{PurePosixPath(name).name}.frame{number}.png" for number in range(N_FRAMES))
+
+
+def clip_of(frame_name: str) -> str | None:
+    """Returns the file name of the clip that a frame is of, or None if the name is not that of a frame."""
+    found = FRAME.fullmatch(PurePosixPath(frame_name).name)
+    return found[1] if found and is_clip(found[1]) else None
 
 
 def frame_refs(ref: ImageRef) -> tuple[ImageRef, ...]:
