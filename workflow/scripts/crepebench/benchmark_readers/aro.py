@@ -1,0 +1,115 @@
+"""Read ARO's relations and attributions: a box of an image of Visual Genome, a caption, and the caption with its parts exchanged.
+
+Source: mertyg/vision-language-models-are-bows, MIT (arXiv:2210.01936); its files are fetched by the authors' code. Each is a list of
+records {image_path, bbox_x, bbox_y, bbox_w, bbox_h, true_caption, false_caption}, with relation_name, or two attributes.
+The headlines are means over relations, and over pairs of attributes with at least 25 records.
+
+The authors leave out 157 relations whose exchange stays true or is told by the scene ("near"). That list is not part of this
+project: the option `excluded_relations` names a file with it. Without it the subset has another name, as its figures are
+not those of papers.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
+from crepebench.benchmark_readers.records import (
+    base_name,
+    box,
+    cell,
+    check_options,
+    items_of,
+    listed,
+    read_json,
+    stem_of,
+    text,
+    text_of,
+)
+
+ROOT = "visual_genome"
+RELATION_FILE, ATTRIBUTION_FILE = "visual_genome_relation", "visual_genome_attribution"
+RELATION, ALL_RELATIONS, ATTRIBUTION = "relation", "relation_none_excluded", "attribution"
+"""Subsets; the second stands for the first where no list of relations is given."""
+BOX_KEYS = ("bbox_x", "bbox_y", "bbox_w", "bbox_h")
+EXCLUDED, RELATION_EXCLUDED = "excluded_relations", "relation_excluded"
+"""The option, and the reason of the records that it drops."""
+FILE_OPTIONS = (EXCLUDED,)
+LEAST_OF_PAIR = 25
+"""Records of a pair of attributes that counts in the mean."""
+
+
+def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) -> Iterator[Item]:
+    """Yields an item for each record that is not excluded; tags are `relation`, or `attribute_pair` of a pair that counts.
+
+    Args:
+        paths: JSON files, named as the authors name them.
+        options: `excluded_relations`, path of a JSON list of relations that are left out.
+        counts: takes what was read, kept and dropped.
+
+    Raises:
+        ValueError: a file has another name, or is not of its form; names file and record.
+    """
+    check_options(options, FILE_OPTIONS, "aro")
+    makers: dict[str, Callable] = {RELATION_FILE: _relation_maker, ATTRIBUTION_FILE: _attribution_maker}
+    for path in paths:
+        if stem_of(path) not in makers:
+            raise ValueError(f"{path}: a file of ARO is named {' or '.join(f'{name}.json' for name in makers)}")
+        records = list(listed(read_json(path), path))
+        yield from items_of(records, makers[stem_of(path)](records, options), counts)
+
+
+def read_excluded(path: str) -> frozenset[str]:
+    """Reads a list of relations.
+
+    Raises:
+        ValueError: it is no JSON list of texts.
+    """
+    return frozenset(text(relation, where).strip() for where, _, relation in listed(read_json(path), path))
+
+
+def _relation_maker(_: Sequence, options: Mapping) -> Callable:
+    path = options.get(EXCLUDED)
+    excluded = read_excluded(path) if path else frozenset()
+    subset = RELATION if path else ALL_RELATIONS
+
+    def make(where: str, number: int, record: object) -> tuple[Item] | str:
+        relation = text_of(record, "relation_name", where).strip()
+        item = _item(where, number, record, subset, {"relation": relation})
+        return RELATION_EXCLUDED if relation in excluded else (item,)
+
+    return make
+
+
+def _attribution_maker(records: Sequence, _: Mapping) -> Callable:
+    sizes = Counter(_pair(record, where) for where, _, record in records)
+
+    def make(where: str, number: int, record: object) -> tuple[Item]:
+        pair = _pair(record, where)
+        tags = {"attribute_pair": pair} if sizes[pair] >= LEAST_OF_PAIR else {}
+        return (_item(where, number, record, ATTRIBUTION, tags),)
+
+    return make
+
+
+def _pair(record: object, where: str) -> str:
+    found = cell(record, "attributes", where)
+    if not isinstance(found, list) or len(found) != 2:
+        raise ValueError(f"{where}, attributes: no list of two texts: {found!r:.200}")
+    return ", ".join(text(one, f"{where}, attributes") for one in found)
+
+
+def _item(where: str, number: int, record: object, subset: str, tags: dict[str, str]) -> Item:
+    return Item(
+        id=f"{subset}:{number}",
+        subset=subset,
+        task=CHOOSE_CAPTION,
+        images=(
+            ImageRef(
+                ROOT,
+                base_name(cell(record, "image_path", where), f"{where}, image_path"),
+                box([cell(record, key, where) for key in BOX_KEYS], f"{where}, {BOX_KEYS[0]} to {BOX_KEYS[-1]}"),
+            ),
+        ),
+        captions=(text_of(record, "true_caption", where), text_of(record, "false_caption", where)),
+        tags=tags,
+    )

@@ -1,0 +1,79 @@
+"""Read Winoground: two images and two captions of the same words (arXiv:2204.03162; facebook/winoground, behind a login).
+
+`examples.jsonl` has an object a line; images stand beside it as `ex_<id>_img_<0 or 1>.png`. The option `retags` names a file of
+ajd12342/why-winoground-hard (MIT; id to list of tags): then items carry these tags, and those without one the tag NoTag.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from crepebench.benchmark_items import PAIRS, ImageRef, Item
+from crepebench.benchmark_readers.records import (
+    base_name,
+    cell,
+    check_options,
+    items_of,
+    keyed,
+    read_json,
+    read_json_lines,
+    record_id,
+    text,
+    text_of,
+)
+
+ROOT, SUBSET = "winoground", "winoground"
+OWN_TAGS = ("collapsed_tag", "tag", "secondary_tag")
+RETAGS = "retags"
+FILE_OPTIONS = (RETAGS,)
+NO_TAG, YES = "NoTag", "yes"
+
+
+def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) -> Iterator[Item]:
+    """Yields an item for each line; tags are those of the file that are not empty, and "yes" for each tag of `retags`.
+
+    Args:
+        paths: examples.jsonl.
+        options: `retags`, path of a JSON object of lists.
+        counts: takes what was read, kept and dropped.
+
+    Raises:
+        ValueError: a file is not of its form, or `retags` lacks an item; names file and line.
+    """
+    check_options(options, FILE_OPTIONS, "winoground")
+    retags_path = options.get(RETAGS)
+    retags = read_retags(retags_path) if retags_path else None
+
+    def make(where: str, _: None, record: object) -> tuple[Item]:
+        id_ = record_id(cell(record, "id", where), f"{where}, id")
+        tags = {name: value for name in OWN_TAGS if (value := text_of(record, name, where).strip())}
+        if retags is not None:
+            if id_ not in retags:
+                raise ValueError(f"{retags_path}: has no tags for item {id_!r:.100} of {where}")
+            tags |= dict.fromkeys(retags[id_] or (NO_TAG,), YES)
+        images = tuple(ImageRef(ROOT, _file_name(record, f"image_{i}", where)) for i in (0, 1))
+        captions = tuple(text_of(record, f"caption_{i}", where) for i in (0, 1))
+        return (Item(id_, SUBSET, PAIRS, images, captions, tags),)
+
+    for path in paths:
+        yield from items_of(((where, None, record) for where, record in read_json_lines(path)), make, counts)
+
+
+def read_retags(path: str) -> dict[str, tuple[str, ...]]:
+    """Reads the tags of each item by its id.
+
+    Raises:
+        ValueError: the file is no JSON object of lists of texts.
+    """
+    found = {}
+    for where, key, tags in keyed(read_json(path), path):
+        if not isinstance(tags, list):
+            raise ValueError(f"{where}: no list of tags: {tags!r:.200}")
+        found[key] = tuple(text(tag, where) for tag in tags)
+    return found
+
+
+def _file_name(record: object, key: str, where: str) -> str:
+    """Returns the name of an image file, which the lines give without its suffix."""
+    name = base_name(cell(record, key, where), f"{where}, {key}")
+    return name if PurePosixPath(name).suffix else f"{name}.png"
