@@ -2,23 +2,13 @@
 
     read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) -> Iterator[Item]
 
-takes the files and the options of a definition in `benchmarks.definitions` of the config, in the order in which they stand
-there. `counts` takes what was read, kept and dropped, of rows of the files; see `crepebench.accounting`. A file that is
-not of its published form stops the reader by its name, record and value. docs/benchmarks.md shows how to add one.
+takes the files and the options of a definition in `benchmarks.definitions` of the config, in the order in which they
+stand there. `counts` takes how many records of the files were read, kept, and dropped for which reason. A file that is
+not of its published form stops a reader by its name, record and value. Options that name files stand in FILE_OPTIONS of
+the module. Modules whose names begin with an underscore are no readers. docs/benchmarks.md shows how to add one.
 """
 
-READERS: dict[str, str] = {
-    name: f"crepebench.benchmark_readers.{name}"
-    for name in (
-        "sugarcrepe",
-        "sugarcrepe_pp",
-        "aro",
-        "aro_order",
-        "winoground",
-        "cola",
-        "valse",
-        "negbench_mcq",
-        "negrefcocog",
-    )
-}
-"""Module of each reader, by the name that the config and the manifests in resources/benchmarks/ use."""
+from pkgutil import iter_modules
+
+READERS = {found.name: f"{__name__}.{found.name}" for found in iter_modules(__path__) if found.name[0] != "_"}
+"""Module of each reader, by the name that the config uses; a manifest in resources/benchmarks/ has the same name."""

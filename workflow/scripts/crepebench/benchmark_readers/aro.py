@@ -1,19 +1,20 @@
-"""Read ARO's relations and attributions: a box of an image of Visual Genome, a caption, and the caption with its parts exchanged.
+"""Read ARO's relations and attributions: a box of an image, a caption, and the caption with its parts exchanged.
 
-Source: mertyg/vision-language-models-are-bows, MIT (arXiv:2210.01936); its files are fetched by the authors' code. Each is a list of
-records {image_path, bbox_x, bbox_y, bbox_w, bbox_h, true_caption, false_caption}, with relation_name, or two attributes.
-The headlines are means over relations, and over pairs of attributes with at least 25 records.
+Source: mertyg/vision-language-models-are-bows, MIT (arXiv:2210.01936); its files are fetched by the authors' code.
+Each is a list of records {image_path, bbox_x, bbox_y, bbox_w, bbox_h, true_caption, false_caption}, with
+relation_name, or two attributes. The headlines are means over relations, and over pairs of attributes with at least
+25 records.
 
-The authors leave out 157 relations whose exchange stays true or is told by the scene ("near"). That list is not part of this
-project: the option `excluded_relations` names a file with it. Without it the subset has another name, as its figures are
-not those of papers.
+The authors leave out 157 relations whose exchange stays true or is told by the scene ("near"). That list is not part
+of this project: the option `excluded_relations` names a file with it. Without it the subset has another name, as its
+figures are not those of papers.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
-from crepebench.benchmark_readers.records import (
+from crepebench.benchmark_readers._records import (
     base_name,
     box,
     cell,
@@ -39,7 +40,9 @@ LEAST_OF_PAIR = 25
 
 
 def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) -> Iterator[Item]:
-    """Yields an item for each record that is not excluded; tags are `relation`, or `attribute_pair` of a pair that counts.
+    """Yields an item for each record that is not excluded.
+
+    Its tag is `relation`, or `attribute_pair` where the pair counts in the mean.
 
     Args:
         paths: JSON files, named as the authors name them.

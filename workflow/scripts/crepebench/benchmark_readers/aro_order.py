@@ -1,9 +1,9 @@
-"""Build and read word order questions in the manner of ARO's: a caption, and four shuffles of its words (arXiv:2210.01936).
+"""Build and read questions of word order in the manner of ARO's: a caption and four shuffles of its words.
 
-ARO shuffles captions of COCO and Flickr30k anew, without a seed, whenever it is run, so that no two runs ask the same. Here
-`build_order_file` shuffles once and writes a file, and `read` reads nothing else. The four shuffles are of the nouns and adjectives,
-of all other words, of runs of three words, and within each run. Captions are in lower case, without punctuation, and
-have at most 30 words.
+ARO (arXiv:2210.01936) shuffles captions of COCO and Flickr30k anew, without a seed, whenever it is run, so that no
+two runs ask the same. Here `build_order_file` shuffles once and writes a file, and `read` reads nothing else. The
+four shuffles are of the nouns and adjectives, of all other words, of runs of three words, and within each run.
+Captions are in lower case, without punctuation, and have at most 30 words.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from crepebench.accounting import KEPT, READ
 from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
-from crepebench.benchmark_readers.records import (
+from crepebench.benchmark_readers._records import (
     base_name,
     cell,
     check_options,
@@ -106,9 +106,10 @@ def _read_captions(path: str) -> Iterator[tuple[str, str, str]]:
 def order_words(caption: str) -> list[str]:
     """Returns the words of a caption in lower case, without punctuation, and at most 30.
 
-    # ASSUME: hyphens and slashes part words, and commas and question marks go, too; the authors' list is not ours to copy.
+    # ASSUME: commas and question marks go with the marks that ARO strips; left on a word that moves, they would tell
+    the shuffles from the caption.
     """
-    return PUNCTUATION.sub(" ", caption.lower().replace("-", " ").replace("/", " ")).split()[:MOST_WORDS]
+    return PUNCTUATION.sub(" ", caption.lower()).split()[:MOST_WORDS]
 
 
 def _tags(words: Sequence[str], parser) -> list[str]:

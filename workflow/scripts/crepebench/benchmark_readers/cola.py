@@ -1,14 +1,15 @@
 """Read COLA's multi-object part: two images of Visual Genome, each with its caption (arijitray1993/COLA, MIT).
 
-A list of [address of image 0, caption 0, address of image 1, caption 1]. The addresses are those of the authors' own host;
-the last part is Visual Genome's id, by which an image is found. Only the image side counts: each caption must choose its image.
+A list of [address of image 0, caption 0, address of image 1, caption 1]. The addresses are those of the authors' own
+host; the last part is Visual Genome's id, by which an image is found. Only the image side counts: each caption must
+choose its image.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import PAIRS_IMAGE, ImageRef, Item
-from crepebench.benchmark_readers.records import base_name, check_options, items_of, listed, read_json, text
+from crepebench.benchmark_readers._records import base_name, check_options, items_of, listed, read_json, text
 
 ROOT, SUBSET = "visual_genome", "multi_object"
 

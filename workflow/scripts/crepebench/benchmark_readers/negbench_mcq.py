@@ -1,25 +1,30 @@
-"""Read NegBench's questions: an image or video and four captions, of which one is right (m1k2zoo/negbench, arXiv:2501.09425).
+"""Read NegBench's questions: an image or video, and four captions of which one is right.
 
-A CSV file for each set of images; columns stand in another order in each. `correct_answer` is 0 in every row of most files, so
-the right caption is taken to the front by each row's own number, and nothing may be scored by where it stands. The templates
-(positive "A and B", negative "not N", hybrid "A but not N") are those of the right caption.
+Source: m1k2zoo/negbench (arXiv:2501.09425). A CSV file for each set of images; columns stand in another order in
+each. `correct_answer` is 0 in every row of most files, so the right caption is taken to the front by each row's own
+number, and nothing may be scored by where it stands. The templates (positive "A and B", negative "not N", hybrid "A
+but not N") are those of the right caption.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 
 from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
-from crepebench.benchmark_readers.records import base_name, check_options, items_of, read_csv, stem_of, text, whole
+from crepebench.benchmark_readers._records import base_name, check_options, items_of, read_csv, stem_of, text, whole
 
 FILE_NAME = re.compile(r"(COCO_val|VOC2007|msr_vtt|synthetic)_mcq(_[\w.]*)?")
+SYNTHETIC_ROOT = "negbench_synthetic"
 DATASETS = {
     "COCO_val": ("coco", "coco_val2017"),
     "VOC2007": ("voc2007", "voc2007_test"),
     "msr_vtt": ("msr_vtt", "msr_vtt"),
-    "synthetic": ("synthetic", "negbench_synthetic"),
+    "synthetic": ("synthetic", SYNTHETIC_ROOT),
 }
 """Subset and root by the first part of a file's name."""
+SYNTHETIC_FOLDERS = ("positive", "negative")
+"""Folders of synthetic images; both hold files of the same names, so each is a root of its own."""
 REPHRASED, TEMPLATED = "rephrased", "_templated"
 N_OPTIONS = 4
 CAPTION_COLUMNS = tuple(f"caption_{i}" for i in range(N_OPTIONS))
@@ -33,10 +38,12 @@ WRONG_KINDS = (HYBRID, POSITIVE, NEGATIVE)
 
 
 def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) -> Iterator[Item]:
-    """Yields an item for each row; tags are `template`, and `kinds`: the templates of the captions in the item's order.
+    """Yields an item for each row.
+
+    Tags are `template`, and `kinds`: the templates of the captions in the order of the item, where they can be told.
 
     Args:
-        paths: CSV files, named as the authors name them; one with "rephrased" in its name, or its twin with plain templates.
+        paths: CSV files, named as the authors name them; "rephrased" in the name tells them from their plain twins.
         options: none.
         counts: takes what was read, kept and dropped.
 
@@ -59,11 +66,22 @@ def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) 
             kinds = _kinds(row, right, template, root, plain)
             order = (right, *(i for i in range(N_OPTIONS) if i != right))
             tags = {"template": template} | ({"kinds": ",".join(kinds[i] for i in order)} if kinds else {})
-            image = ImageRef(root, base_name(row["image_path"], f"{where}, image_path"))
+            image = _image(row["image_path"], root, f"{where}, image_path")
             captions = tuple(text(row[CAPTION_COLUMNS[i]], where) for i in order)
             return (Item(f"{subset}:{number}", subset, CHOOSE_CAPTION, (image,), captions, tags),)
 
         yield from items_of(read_csv(path, COLUMNS), make, counts)
+
+
+def _image(path: str, root: str, where: str) -> ImageRef:
+    """Returns the image that a path names, by its last part; of a synthetic one the folder tells the root."""
+    name = base_name(path, where)
+    if root != SYNTHETIC_ROOT:
+        return ImageRef(root, name)
+    folder = PurePosixPath(path.strip().replace("\\", "/")).parent.name
+    if folder not in SYNTHETIC_FOLDERS:
+        raise ValueError(f"{where}: {path!r:.200} is in none of the folders {' and '.join(SYNTHETIC_FOLDERS)}")
+    return ImageRef(f"{root}_{folder}", name)
 
 
 def _answer(where: str, row: Mapping) -> tuple[int, str]:
@@ -80,7 +98,7 @@ def _kinds(row: Mapping, right: int, template: str, root: str, is_templated: boo
     """Returns the templates of the four captions in the order of the file; none where that cannot be told."""
     if is_templated:
         kinds = tuple(_kind_of_plain(row[name]) for name in CAPTION_COLUMNS)
-    elif root == DATASETS["synthetic"][1]:
+    elif root == SYNTHETIC_ROOT:
         kinds = SYNTHETIC_KINDS
     else:
         kinds = (template, *WRONG_KINDS) if right == 0 else ()

@@ -1,14 +1,15 @@
-"""Read NegRefCOCOg: a phrase with a negation, and the boxes of one image of COCO train2014 (parkquasar/NegationCLIP, MIT).
+"""Read NegRefCOCOg: a phrase with a negation, and boxes of one image of COCO train2014.
 
-A list of {image, phrase, ref_bbox, bbox_list}. The right box is the one that equals `ref_bbox`, wherever it stands: in the
-released file it is always the first, which a scorer that gives equal scores would be paid for.
+Source: parkquasar/NegationCLIP, MIT. A list of {image, phrase, ref_bbox, bbox_list}. The right box is the one that
+equals `ref_bbox`, wherever it stands: in the released file it is always the first, which a scorer that gives equal
+scores would be paid for.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import CHOOSE_IMAGE, ImageRef, Item
-from crepebench.benchmark_readers.records import (
+from crepebench.benchmark_readers._records import (
     base_name,
     box,
     cell,
@@ -31,7 +32,7 @@ def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) 
         counts: takes what was read, kept and dropped.
 
     Raises:
-        ValueError: the file is not of its form, or not exactly one box of several is the right one; names file and record.
+        ValueError: the file is not of its form, or ref_bbox is not exactly one box of several; names file and record.
     """
     check_options(options, (), "negrefcocog")
     for path in paths:

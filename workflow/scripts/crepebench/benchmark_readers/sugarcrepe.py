@@ -1,14 +1,14 @@
 """Read SugarCrepe: an image of COCO val2017, its caption, and one foil (RAIVNLab/sugar-crepe, MIT; arXiv:2306.14610).
 
-A file for each of seven subsets, an object of records whose keys are numbers as texts. Keys have a gap: "108" of swap_obj was
-removed for its wrong caption. So records are taken as they come, and never counted up.
+A file for each of seven subsets, an object of records whose keys are numbers as texts. Keys have a gap: "108" of
+swap_obj was removed for its wrong caption. So records are taken as they come, and never counted up.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
-from crepebench.benchmark_readers.records import (
+from crepebench.benchmark_readers._records import (
     base_name,
     cell,
     check_options,

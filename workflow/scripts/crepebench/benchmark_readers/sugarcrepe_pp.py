@@ -1,15 +1,15 @@
 """Read SugarCrepe++: an image of COCO val2017, two captions that say the same, and one foil (Sri-Harsha/scpp).
 
-A file for each of five subsets, a list of records. Each gives two items: with the image (ITT: both captions beat the foil) and
-without (TOT: the captions are nearer to each other than to the foil). Most captions are SugarCrepe's, but not all: joining
-the two sets would be wrong.
+A file for each of five subsets, a list of records. Each gives two items: with the image (ITT: both captions beat the
+foil) and without (TOT: the captions are nearer to each other than to the foil). Most captions are SugarCrepe's, but
+not all: joining the two sets would be wrong.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import TEXT_ONLY, TWO_CAPTIONS, ImageRef, Item
-from crepebench.benchmark_readers.records import (
+from crepebench.benchmark_readers._records import (
     base_name,
     cell,
     check_options,

@@ -1,14 +1,15 @@
-"""Read VALSE's existence part: an image of Visual7W, a caption, and a foil with or without "no" (Heidelberg-NLP/VALSE, MIT).
+"""Read VALSE's existence part: an image of Visual7W, a caption and a foil, of which one says "no".
 
-Kept are records of which at least two of three annotators chose the caption. The two halves are subsets: in the first the
-caption says "no", in the second the foil does. A model that ignores "no" leans one way, and has about 50 of both together.
+Source: Heidelberg-NLP/VALSE, MIT (arXiv:2112.07566). Kept are records of which at least two of three annotators chose
+the caption. The two halves are subsets: in the first the caption says "no", in the second the foil does. A model that
+ignores "no" leans one way, and has about 50 of both together.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
-from crepebench.benchmark_readers.records import (
+from crepebench.benchmark_readers._records import (
     base_name,
     cell,
     check_options,

@@ -1,7 +1,8 @@
-"""Read Winoground: two images and two captions of the same words (arXiv:2204.03162; facebook/winoground, behind a login).
+"""Read Winoground: two images, and two captions of the same words.
 
-`examples.jsonl` has an object a line; images stand beside it as `ex_<id>_img_<0 or 1>.png`. The option `retags` names a file of
-ajd12342/why-winoground-hard (MIT; id to list of tags): then items carry these tags, and those without one the tag NoTag.
+Source: facebook/winoground on Hugging Face, behind a login (arXiv:2204.03162). `examples.jsonl` has an object a line;
+images stand beside it as `ex_<id>_img_<0 or 1>.png`. The option `retags` names a file of ajd12342/why-winoground-hard
+(MIT; id to list of tags): then items carry these tags, and those without one the tag NoTag.
 """
 
 from collections import Counter
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from crepebench.benchmark_items import PAIRS, ImageRef, Item
-from crepebench.benchmark_readers.records import (
+from crepebench.benchmark_readers._records import (
     base_name,
     cell,
     check_options,
