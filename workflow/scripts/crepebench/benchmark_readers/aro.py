@@ -6,8 +6,8 @@ relation_name, or two attributes. The headlines are means over relations, and ov
 25 records.
 
 The authors leave out 157 relations whose exchange stays true or is told by the scene ("near"). That list is not part
-of this project: the option `excluded_relations` names a file with it. Without it the subset has another name, as its
-figures are not those of papers.
+of this project: the option `excluded_relations` names a file with it. Without it subset and
+tag have other names, as the figures are not those of papers.
 """
 
 from collections import Counter
@@ -35,14 +35,12 @@ BOX_KEYS = ("bbox_x", "bbox_y", "bbox_w", "bbox_h")
 EXCLUDED, RELATION_EXCLUDED = "excluded_relations", "relation_excluded"
 """The option, and the reason of the records that it drops."""
 FILE_OPTIONS = (EXCLUDED,)
-LEAST_OF_PAIR = 25
-"""Records of a pair of attributes that counts in the mean."""
 
 
 def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) -> Iterator[Item]:
     """Yields an item for each record that is not excluded.
 
-    Its tag is `relation`, or `attribute_pair` where the pair counts in the mean.
+    Its tag is `relation` (`any_relation` where no list is given), or `attribute_pair`.
 
     Args:
         paths: JSON files, named as the authors name them.
@@ -57,8 +55,7 @@ def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) 
     for path in paths:
         if stem_of(path) not in makers:
             raise ValueError(f"{path}: a file of ARO is named {' or '.join(f'{name}.json' for name in makers)}")
-        records = list(listed(read_json(path), path))
-        yield from items_of(records, makers[stem_of(path)](records, options), counts)
+        yield from items_of(listed(read_json(path), path), makers[stem_of(path)](options), counts)
 
 
 def read_excluded(path: str) -> frozenset[str]:
@@ -70,26 +67,22 @@ def read_excluded(path: str) -> frozenset[str]:
     return frozenset(text(relation, where).strip() for where, _, relation in listed(read_json(path), path))
 
 
-def _relation_maker(_: Sequence, options: Mapping) -> Callable:
+def _relation_maker(options: Mapping) -> Callable:
     path = options.get(EXCLUDED)
     excluded = read_excluded(path) if path else frozenset()
-    subset = RELATION if path else ALL_RELATIONS
+    subset, tag = (RELATION, "relation") if path else (ALL_RELATIONS, "any_relation")
 
     def make(where: str, number: int, record: object) -> tuple[Item] | str:
         relation = text_of(record, "relation_name", where).strip()
-        item = _item(where, number, record, subset, {"relation": relation})
+        item = _item(where, number, record, subset, {tag: relation})
         return RELATION_EXCLUDED if relation in excluded else (item,)
 
     return make
 
 
-def _attribution_maker(records: Sequence, _: Mapping) -> Callable:
-    sizes = Counter(_pair(record, where) for where, _, record in records)
-
+def _attribution_maker(_: Mapping) -> Callable:
     def make(where: str, number: int, record: object) -> tuple[Item]:
-        pair = _pair(record, where)
-        tags = {"attribute_pair": pair} if sizes[pair] >= LEAST_OF_PAIR else {}
-        return (_item(where, number, record, ATTRIBUTION, tags),)
+        return (_item(where, number, record, ATTRIBUTION, {"attribute_pair": _pair(record, where)}),)
 
     return make
 

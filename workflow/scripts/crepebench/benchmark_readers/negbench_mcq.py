@@ -29,18 +29,13 @@ REPHRASED, TEMPLATED = "rephrased", "_templated"
 N_OPTIONS = 4
 CAPTION_COLUMNS = tuple(f"caption_{i}" for i in range(N_OPTIONS))
 COLUMNS = ("image_path", "correct_answer", *CAPTION_COLUMNS, "correct_answer_template")
-POSITIVE, NEGATIVE, HYBRID = "positive", "negative", "hybrid"
-TEMPLATES = (POSITIVE, NEGATIVE, HYBRID)
-SYNTHETIC_KINDS = (POSITIVE, HYBRID, HYBRID, NEGATIVE)
-"""Templates of the four captions of a row of the synthetic file."""
-WRONG_KINDS = (HYBRID, POSITIVE, NEGATIVE)
-"""Templates of captions 1 to 3 of a row of the other files where caption 0 is right."""
+TEMPLATES = ("positive", "negative", "hybrid")
 
 
 def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) -> Iterator[Item]:
     """Yields an item for each row.
 
-    Tags are `template`, and `kinds`: the templates of the captions in the order of the item, where they can be told.
+    Its tag is `template`.
 
     Args:
         paths: CSV files, named as the authors name them; "rephrased" in the name tells them from their plain twins.
@@ -56,19 +51,14 @@ def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) 
         if found is None:
             raise ValueError(f"{path}: no name of a NegBench file, as COCO_val_mcq_llama3.1_rephrased.csv")
         name, root = DATASETS[found[1]]
-        is_templated = REPHRASED not in (found[2] or "")
-        subset = name + TEMPLATED if is_templated else name
+        subset = name if REPHRASED in (found[2] or "") else name + TEMPLATED
 
-        def make(
-            where: str, number: int, row: Mapping, subset: str = subset, root: str = root, plain: bool = is_templated
-        ) -> tuple[Item]:
+        def make(where: str, number: int, row: Mapping, subset: str = subset, root: str = root) -> tuple[Item]:
             right, template = _answer(where, row)
-            kinds = _kinds(row, right, template, root, plain)
             order = (right, *(i for i in range(N_OPTIONS) if i != right))
-            tags = {"template": template} | ({"kinds": ",".join(kinds[i] for i in order)} if kinds else {})
             image = _image(row["image_path"], root, f"{where}, image_path")
-            captions = tuple(text(row[CAPTION_COLUMNS[i]], where) for i in order)
-            return (Item(f"{subset}:{number}", subset, CHOOSE_CAPTION, (image,), captions, tags),)
+            captions = tuple(text(row[CAPTION_COLUMNS[i]], f"{where}, {CAPTION_COLUMNS[i]}") for i in order)
+            return (Item(f"{subset}:{number}", subset, CHOOSE_CAPTION, (image,), captions, {"template": template}),)
 
         yield from items_of(read_csv(path, COLUMNS), make, counts)
 
@@ -92,19 +82,3 @@ def _answer(where: str, row: Mapping) -> tuple[int, str]:
     if template not in TEMPLATES:
         raise ValueError(f"{where}, correct_answer_template: {template!r:.100} is none of {', '.join(TEMPLATES)}")
     return right, template
-
-
-def _kinds(row: Mapping, right: int, template: str, root: str, is_templated: bool) -> tuple[str, ...]:
-    """Returns the templates of the four captions in the order of the file; none where that cannot be told."""
-    if is_templated:
-        kinds = tuple(_kind_of_plain(row[name]) for name in CAPTION_COLUMNS)
-    elif root == SYNTHETIC_ROOT:
-        kinds = SYNTHETIC_KINDS
-    else:
-        kinds = (template, *WRONG_KINDS) if right == 0 else ()
-    return kinds if kinds and kinds[right] == template else ()
-
-
-def _kind_of_plain(caption: str) -> str:
-    """Returns the template of a caption that is not rephrased: "A but not N", "does not N", or "A and B"."""
-    return HYBRID if " but not " in caption else NEGATIVE if " not " in caption else POSITIVE

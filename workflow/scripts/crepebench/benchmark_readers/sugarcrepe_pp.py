@@ -8,7 +8,7 @@ not all: joining the two sets would be wrong.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from crepebench.benchmark_items import TEXT_ONLY, TWO_CAPTIONS, ImageRef, Item
+from crepebench.benchmark_items import IMAGE_TAG, TEXT_ONLY, TWO_CAPTIONS, ImageRef, Item
 from crepebench.benchmark_readers._records import (
     base_name,
     cell,
@@ -47,7 +47,7 @@ def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) 
             tags = group_tags(subset)
             return (
                 Item(f"{id_}:{ITT}", subset, TWO_CAPTIONS, (ImageRef(ROOT, name),), captions, tags),
-                Item(f"{id_}:{TOT}", subset, TEXT_ONLY, (), captions, tags | {"image": name}),
+                Item(f"{id_}:{TOT}", subset, TEXT_ONLY, (), captions, tags | {IMAGE_TAG: name}),
             )
 
         yield from items_of(listed(read_json(path), path), make, counts)

@@ -24,14 +24,16 @@ from crepebench.benchmark_readers._records import (
 )
 
 ROOT, SUBSET = "winoground", "winoground"
-OWN_TAGS = ("collapsed_tag", "tag", "secondary_tag")
+OWN_TAG = "collapsed_tag"
 RETAGS = "retags"
 FILE_OPTIONS = (RETAGS,)
 NO_TAG, YES = "NoTag", "yes"
 
 
 def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) -> Iterator[Item]:
-    """Yields an item for each line; tags are those of the file that are not empty, and "yes" for each tag of `retags`.
+    """Yields an item for each line.
+
+    Its tags are `collapsed_tag` (what the captions exchange: Object, Relation or Both), and "yes" for each of `retags`.
 
     Args:
         paths: examples.jsonl.
@@ -47,7 +49,8 @@ def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) 
 
     def make(where: str, _: None, record: object) -> tuple[Item]:
         id_ = record_id(cell(record, "id", where), f"{where}, id")
-        tags = {name: value for name in OWN_TAGS if (value := text_of(record, name, where).strip())}
+        own = text_of(record, OWN_TAG, where).strip()
+        tags = {OWN_TAG: own} if own else {}
         if retags is not None:
             if id_ not in retags:
                 raise ValueError(f"{retags_path}: has no tags for item {id_!r:.100} of {where}")
