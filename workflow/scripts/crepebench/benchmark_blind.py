@@ -118,9 +118,9 @@ def audit_benchmark(items_path: str, blind_path: str, accounting_path: str, benc
         blind_path: table BENCHMARK_BLIND to write; items that are not answered are not in it.
         accounting_path: counts to write.
         benchmark: name of the benchmark.
-        cfg: JSON of `audit` (folds, seed, language_model).
+        cfg: JSON of `folds`, `seed` and `language_model` (block `audit`).
     """
-    audit = json.loads(cfg)["audit"]
+    audit = json.loads(cfg)
     language_model = LanguageModel(audit["language_model"]) if audit["language_model"] else None
     items = [row for row in read_table(items_path, BENCHMARK_ITEMS).to_pylist() if not row["reason"]]
     counts, written = Counter({READ: len(items), KEPT: 0}), []
