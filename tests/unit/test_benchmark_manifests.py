@@ -24,7 +24,7 @@ def test_chance_metrics_and_roots_are_those_of_the_items(tmp_path, reader):
         found |= chance(item.task, n_scores)
     assert {name: round(100 * value, 2) for name, value in found.items()} == manifest["chance"]
     assert list(found) == manifest["metrics"]
-    assert {image.root for item in items for image in item.images} <= set(manifest["roots"])
+    assert {image.root for item in items for image in item.images} <= set(manifest["images"])
     assert {item.task for item in items} <= set(SHAPES)
 
 
@@ -41,7 +41,7 @@ def test_chance_metrics_and_roots_are_those_of_the_items(tmp_path, reader):
 )
 def test_counts_are_the_published_ones(reader, n_rows, n_items):
     manifest = read_manifest(str(FOLDER / "benchmarks" / f"{reader}.yaml"))
-    assert sum(file["rows"] for file in manifest["files"]) == n_rows
+    assert sum(file["rows"] for file in manifest["files"].values()) == n_rows
     assert sum(manifest["subsets"].values()) == n_items
 
 
@@ -49,7 +49,7 @@ def test_negbench_counts_are_the_published_ones(shared_data):
     manifest = read_manifest(str(FOLDER / "benchmarks" / "negbench_mcq.yaml"))
     with open(shared_data / "tables" / "negbench_counts.csv", newline="", encoding="utf-8") as file:
         known = {row["file"]: int(row["rows"]) for row in csv.DictReader(file)}
-    assert {file["name"]: file["rows"] for file in manifest["files"] if file["rows"]} == known
+    assert {name: file["rows"] for name, file in manifest["files"].items() if file["rows"]} == known
 
 
 def test_subset_with_another_number_of_items_is_marked():

@@ -145,12 +145,19 @@ def test_aro_takes_the_true_caption_by_its_key_and_the_box(tmp_path):
     assert item.images == (ImageRef("visual_genome", "7.jpg", (10, 20, 30, 40)),)
 
 
-def test_aro_drops_the_relations_of_the_users_list(tmp_path):
-    path = write_file(tmp_path, *FILES["aro"])
+@pytest.mark.parametrize("by", ["path", "name"])
+def test_aro_drops_the_relations_of_the_users_list(tmp_path, by):
+    path, list_path = write_file(tmp_path, *FILES["aro"]), write_file(tmp_path, "list.json", ["near", "beside"])
     counts = Counter()
-    items = read_items("aro", [path], counts, excluded_relations=write_file(tmp_path, "list.json", ["near", "beside"]))
+    option = list_path if by == "path" else "list.json"
+    items = read_items("aro", [path, list_path], counts, excluded_relations=option)
     assert [(item.subset, item.tags) for item in items] == [("relation", {"relation": "above"})]
     assert counts == {READ: 2, KEPT: 1, "relation_excluded": 1}
+
+
+def test_option_that_names_none_of_the_files_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="option excluded_relations: 'list.json' is none of the files"):
+        read_items("aro", [write_file(tmp_path, *FILES["aro"])], excluded_relations="list.json")
 
 
 def test_aro_without_a_list_says_so_in_subset_and_tag(tmp_path):
@@ -200,7 +207,8 @@ def test_winoground_pairs_images_and_captions_by_number(tmp_path):
 def test_winoground_items_without_a_new_tag_are_tagged_so(tmp_path):
     lines = [{**WINOGROUND, "id": i} for i in range(2)]
     retags = write_file(tmp_path, "retags.json", {"0": [], "1": ["Unusual Text", "Unusual Image"]})
-    one, two = read_items("winoground", [write_file(tmp_path, "examples.jsonl", lines)], retags=retags)
+    paths = [write_file(tmp_path, "examples.jsonl", lines), retags]
+    one, two = read_items("winoground", paths, retags="retags.json")
     assert one.tags == {"collapsed_tag": "Object", "NoTag": "yes"}
     assert two.tags == {"collapsed_tag": "Object", "Unusual Text": "yes", "Unusual Image": "yes"}
 
@@ -208,7 +216,7 @@ def test_winoground_items_without_a_new_tag_are_tagged_so(tmp_path):
 def test_winoground_item_that_the_new_tags_lack_is_named(tmp_path):
     retags = write_file(tmp_path, "retags.json", {"1": []})
     with pytest.raises(ValueError, match=r"retags.json: has no tags for item '0' of .*examples.jsonl, line 1"):
-        read_items("winoground", [write_file(tmp_path, "examples.jsonl", [WINOGROUND])], retags=retags)
+        read_items("winoground", [write_file(tmp_path, "examples.jsonl", [WINOGROUND]), retags], retags=retags)
 
 
 def test_winogrounds_real_new_tags_leave_172_of_400_untagged(shared_data):

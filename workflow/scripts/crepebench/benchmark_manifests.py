@@ -7,8 +7,8 @@ import yaml
 
 from crepebench.file_faults import named_faults
 
-NEEDED = ("title", "source", "licence", "citation", "files", "roots", "subsets", "metrics", "chance", "macro")
-OTHERS = ("notes",)
+NEEDED = ("title", "source", "licence", "citation", "files", "images", "metrics", "chance")
+OTHERS = ("subsets", "macro", "notes")
 COUNT_DIFFERS = "count_differs"
 """Beginning of a mark."""
 
@@ -17,9 +17,9 @@ def read_manifest(path: str) -> dict:
     """Reads a manifest of resources/benchmarks.
 
     Returns:
-        title, source (address), licence, citation (arXiv number); files: name, rows and sha256 each, None where no
-            source states them; roots: what each is; subsets: number of items; metrics; chance: percent by metric;
-            macro: what `crepebench.benchmark_cells.cells_of` takes.
+        title, source (address), licence, citation; files: by name, `rows` and `sha256`, None where no source says it;
+        images: names of the roots, and what each is; metrics; chance: percent by metric. Some also have subsets: number
+        of items by name; macro: what `crepebench.benchmark_cells.cells_of` takes; notes.
 
     Raises:
         ValueError: it is no YAML, or lacks a key, or has one that is not known.
@@ -50,6 +50,6 @@ def check_counts(manifest: Mapping, n_items: Mapping[str, int]) -> list[str]:
         "count_differs_<subset>_<number>_of_<published number>", in the order of subsets; nothing of subsets whose
             number is not known.
     """
-    known = manifest["subsets"]
+    known = manifest.get("subsets", {})
     wrong = {subset: n for subset, n in n_items.items() if subset in known and n != known[subset]}
     return [f"{COUNT_DIFFERS}_{subset}_{n}_of_{known[subset]}" for subset, n in sorted(wrong.items())]

@@ -4,7 +4,7 @@ import csv
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from crepebench.accounting import KEPT, READ
@@ -213,6 +213,29 @@ def check_options(options: Mapping, known: Collection[str], reader: str) -> None
     """Raises ValueError for an option that a reader does not have."""
     if unknown := sorted(set(options).difference(known)):
         raise ValueError(f"reader {reader}: has no option {unknown}; it has {sorted(known)}")
+
+
+def part_files(paths: Sequence[str], options: Mapping, option: str) -> tuple[list[str], str | None]:
+    """Parts the file that an option names from the others; so it is an input of the rule like these.
+
+    Args:
+        paths: files of a definition.
+        options: its options.
+        option: one whose value is the path, or the name, of one of the files.
+
+    Returns:
+        The other files; and that file, None where the option is not given.
+
+    Raises:
+        ValueError: the option names none of the files.
+    """
+    if not options.get(option):
+        return list(paths), None
+    wanted = str(options[option])
+    for path in paths:
+        if wanted in (path, PurePosixPath(path).name):
+            return [other for other in paths if other != path], path
+    raise ValueError(f"option {option}: {wanted!r:.200} is none of the files {', '.join(paths)}")
 
 
 def items_of(

@@ -6,7 +6,7 @@ relation_name, or two attributes. The headlines are means over relations, and ov
 25 records.
 
 The authors leave out 157 relations whose exchange stays true or is told by the scene ("near"). That list is not part
-of this project: the option `excluded_relations` names a file with it. Without it subset and
+of this project: the option `excluded_relations` says which of the files holds it. Without it subset and
 tag have other names, as the figures are not those of papers.
 """
 
@@ -21,6 +21,7 @@ from crepebench.benchmark_readers._records import (
     check_options,
     items_of,
     listed,
+    part_files,
     read_json,
     stem_of,
     text,
@@ -34,7 +35,6 @@ RELATION, ALL_RELATIONS, ATTRIBUTION = "relation", "relation_none_excluded", "at
 BOX_KEYS = ("bbox_x", "bbox_y", "bbox_w", "bbox_h")
 EXCLUDED, RELATION_EXCLUDED = "excluded_relations", "relation_excluded"
 """The option, and the reason of the records that it drops."""
-FILE_OPTIONS = (EXCLUDED,)
 
 
 def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) -> Iterator[Item]:
@@ -44,18 +44,19 @@ def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) 
 
     Args:
         paths: JSON files, named as the authors name them.
-        options: `excluded_relations`, path of a JSON list of relations that are left out.
+        options: `excluded_relations`, which of the files is a JSON list of relations that are left out.
         counts: takes what was read, kept and dropped.
 
     Raises:
         ValueError: a file has another name, or is not of its form; names file and record.
     """
-    check_options(options, FILE_OPTIONS, "aro")
+    check_options(options, (EXCLUDED,), "aro")
+    paths, list_path = part_files(paths, options, EXCLUDED)
     makers: dict[str, Callable] = {RELATION_FILE: _relation_maker, ATTRIBUTION_FILE: _attribution_maker}
     for path in paths:
         if stem_of(path) not in makers:
             raise ValueError(f"{path}: a file of ARO is named {' or '.join(f'{name}.json' for name in makers)}")
-        yield from items_of(listed(read_json(path), path), makers[stem_of(path)](options), counts)
+        yield from items_of(listed(read_json(path), path), makers[stem_of(path)](list_path), counts)
 
 
 def read_excluded(path: str) -> frozenset[str]:
@@ -67,10 +68,9 @@ def read_excluded(path: str) -> frozenset[str]:
     return frozenset(text(relation, where).strip() for where, _, relation in listed(read_json(path), path))
 
 
-def _relation_maker(options: Mapping) -> Callable:
-    path = options.get(EXCLUDED)
-    excluded = read_excluded(path) if path else frozenset()
-    subset, tag = (RELATION, "relation") if path else (ALL_RELATIONS, "any_relation")
+def _relation_maker(list_path: str | None) -> Callable:
+    excluded = read_excluded(list_path) if list_path else frozenset()
+    subset, tag = (RELATION, "relation") if list_path else (ALL_RELATIONS, "any_relation")
 
     def make(where: str, number: int, record: object) -> tuple[Item] | str:
         relation = text_of(record, "relation_name", where).strip()
@@ -80,7 +80,7 @@ def _relation_maker(options: Mapping) -> Callable:
     return make
 
 
-def _attribution_maker(_: Mapping) -> Callable:
+def _attribution_maker(_: str | None) -> Callable:
     def make(where: str, number: int, record: object) -> tuple[Item]:
         return (_item(where, number, record, ATTRIBUTION, {"attribute_pair": _pair(record, where)}),)
 

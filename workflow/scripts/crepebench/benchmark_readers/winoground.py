@@ -1,8 +1,8 @@
 """Read Winoground: two images, and two captions of the same words.
 
 Source: facebook/winoground on Hugging Face, behind a login (arXiv:2204.03162). `examples.jsonl` has an object a line;
-images stand beside it as `ex_<id>_img_<0 or 1>.png`. The option `retags` names a file of ajd12342/why-winoground-hard
-(MIT; id to list of tags): then items carry these tags, and those without one the tag NoTag.
+images stand beside it as `ex_<id>_img_<0 or 1>.png`. The option `retags` says which of the files is that of
+ajd12342/why-winoground-hard (MIT; id to list of tags): then items carry these tags, and those without one NoTag.
 """
 
 from collections import Counter
@@ -16,6 +16,7 @@ from crepebench.benchmark_readers._records import (
     check_options,
     items_of,
     keyed,
+    part_files,
     read_json,
     read_json_lines,
     record_id,
@@ -26,7 +27,6 @@ from crepebench.benchmark_readers._records import (
 ROOT, SUBSET = "winoground", "winoground"
 OWN_TAG = "collapsed_tag"
 RETAGS = "retags"
-FILE_OPTIONS = (RETAGS,)
 NO_TAG, YES = "NoTag", "yes"
 
 
@@ -37,14 +37,14 @@ def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) 
 
     Args:
         paths: examples.jsonl.
-        options: `retags`, path of a JSON object of lists.
+        options: `retags`, which of the files is a JSON object of lists.
         counts: takes what was read, kept and dropped.
 
     Raises:
         ValueError: a file is not of its form, or `retags` lacks an item; names file and line.
     """
-    check_options(options, FILE_OPTIONS, "winoground")
-    retags_path = options.get(RETAGS)
+    check_options(options, (RETAGS,), "winoground")
+    paths, retags_path = part_files(paths, options, RETAGS)
     retags = read_retags(retags_path) if retags_path else None
 
     def make(where: str, _: None, record: object) -> tuple[Item]:
