@@ -156,7 +156,7 @@ def test_aro_drops_the_relations_of_the_users_list(tmp_path, by):
 
 
 def test_option_that_names_none_of_the_files_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="option excluded_relations: 'list.json' is none of the files"):
+    with pytest.raises(ValueError, match=r"option excluded_relations: 'list.json' is none of the files"):
         read_items("aro", [write_file(tmp_path, *FILES["aro"])], excluded_relations="list.json")
 
 

@@ -5,7 +5,8 @@
 takes the files and the options of a definition in `benchmarks.definitions` of the config, in the order in which they
 stand there. `counts` takes how many records of the files were read, kept, and dropped for which reason. A file that is
 not of its published form stops a reader by its name, record and value. An option may say which of the files is a list
-beside the records. Modules whose names begin with an underscore are no readers. docs/benchmarks.md shows how to add one.
+beside the records. Modules whose names begin with an underscore are no readers. docs/benchmarks.md shows how to add
+one.
 """
 
 from pkgutil import iter_modules

@@ -1,111 +1,18 @@
-"""Read the records of benchmark files, so that whatever is wrong names file, record and value."""
+"""Read the values of records of other benchmarks, so that whatever is wrong names file, record and value."""
 
-import csv
-import json
+import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from crepebench.accounting import KEPT, READ
 from crepebench.benchmark_items import Item
-from crepebench.file_faults import named_faults
+
+logger = logging.getLogger(__name__)
 
 CAPTION_EMPTY = "caption_empty"
 """Reason of a record in which a caption has no word."""
-MOST_CELL = 1 << 27
-"""Characters of the longest cell of a CSV file."""
-
-
-def read_json(path: str) -> object:
-    """Reads a JSON file.
-
-    Raises:
-        ValueError: it is no JSON in UTF-8, or a key of an object stands twice, so that a record would be lost.
-    """
-    with named_faults(path), open(path, encoding="utf-8-sig") as file:
-        return _parse(file.read(), path)
-
-
-def read_json_lines(path: str) -> Iterator[tuple[str, object]]:
-    """Yields place ("file, line 3") and value of each line that is not empty.
-
-    Raises:
-        ValueError: a line is no JSON; names it.
-    """
-    with named_faults(path), open(path, encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, start=1):
-            where = f"{path}, line {number}"
-            if line.strip():
-                yield where, _parse(line, where)
-
-
-def _parse(text: str, where: str) -> object:
-    try:
-        return json.loads(text, object_pairs_hook=lambda pairs: _object(pairs, where))
-    except RecursionError as error:
-        raise ValueError(f"{where}: no JSON (too many brackets)") from error
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where}: no JSON ({error})") from error
-    except ValueError as error:
-        raise error if where in str(error) else ValueError(f"{where}: no JSON ({error})") from error
-
-
-def _object(pairs: list[tuple[str, object]], where: str) -> dict:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        (name, _), *_ = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"{where}: the key {name!r:.200} stands twice in one object")
-    return found
-
-
-def read_csv(path: str, needed: Collection[str]) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """Yields place, number from 1, and cells by column, of each row; columns may stand in any order.
-
-    Args:
-        path: CSV file with a head row.
-        needed: columns that are read; others are left alone.
-
-    Raises:
-        ValueError: it is no CSV in UTF-8, or lacks a column or a cell; names file, line and column.
-    """
-    csv.field_size_limit(MOST_CELL)
-    with named_faults(path), open(path, newline="", encoding="utf-8-sig") as file:
-        rows = csv.DictReader(file)
-        names = list(rows.fieldnames or ())
-        if missing := sorted(set(needed).difference(names)):
-            raise ValueError(f"{path}: the columns {missing} are missing; it has {names!r:.300}")
-        if repeated := sorted(name for name in needed if names.count(name) > 1):
-            raise ValueError(f"{path}: the columns {repeated} stand twice")
-        for number, row in enumerate(rows, start=1):
-            where = f"{path}, line {rows.line_num}"
-            if short := sorted(name for name in needed if row[name] is None):
-                raise ValueError(f"{where}: the row ends before the columns {short}")
-            yield where, number, row
-
-
-def listed(value: object, path: str) -> Iterator[tuple[str, int, object]]:
-    """Yields place, number from 0, and value, of what must be a list.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not isinstance(value, list):
-        raise ValueError(f"{path}: holds no list of records, but {type(value).__name__}")
-    for number, record in enumerate(value):
-        yield f"{path}, record {number}", number, record
-
-
-def keyed(value: object, path: str) -> Iterator[tuple[str, str, object]]:
-    """Yields place, key, and value, of what must be an object of records.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not isinstance(value, dict):
-        raise ValueError(f"{path}: holds no object of records, but {type(value).__name__}")
-    for key, record in value.items():
-        yield f"{path}, record {key!r:.100}", key, record
 
 
 def cell(record: object, name: str, where: str) -> object:
@@ -201,47 +108,16 @@ def base_name(value: object, where: str) -> str:
     return name
 
 
-def stem_of(path: str) -> str:
-    """Returns the name of a file up to its first dot that parts a suffix: "add_att" of "add_att.sample.json"."""
-    name = PurePosixPath(path).name
-    for suffix in (".json", ".jsonl", ".csv", ".sample"):
-        name = name.removesuffix(suffix)
-    return name
-
-
 def check_options(options: Mapping, known: Collection[str], reader: str) -> None:
     """Raises ValueError for an option that a reader does not have."""
     if unknown := sorted(set(options).difference(known)):
         raise ValueError(f"reader {reader}: has no option {unknown}; it has {sorted(known)}")
 
 
-def part_files(paths: Sequence[str], options: Mapping, option: str) -> tuple[list[str], str | None]:
-    """Parts the file that an option names from the others; so it is an input of the rule like these.
-
-    Args:
-        paths: files of a definition.
-        options: its options.
-        option: one whose value is the path, or the name, of one of the files.
-
-    Returns:
-        The other files; and that file, None where the option is not given.
-
-    Raises:
-        ValueError: the option names none of the files.
-    """
-    if not options.get(option):
-        return list(paths), None
-    wanted = str(options[option])
-    for path in paths:
-        if wanted in (path, PurePosixPath(path).name):
-            return [other for other in paths if other != path], path
-    raise ValueError(f"option {option}: {wanted!r:.200} is none of the files {', '.join(paths)}")
-
-
 def items_of(
     records: Iterable[tuple], make: Callable[..., tuple[Item, ...] | str], counts: Counter | None
 ) -> Iterator[Item]:
-    """Yields the items of records, and counts the records.
+    """Yields the items of records of a file, counts the records, and logs what was dropped.
 
     Args:
         records: place, key and value of each.
@@ -251,17 +127,15 @@ def items_of(
     Raises:
         ValueError: two records give the same id, or an id is empty; and what `make` raises.
     """
-    counts = Counter() if counts is None else counts
+    own: Counter = Counter()
     seen: set[str] = set()
     for where, key, record in records:
         found = make(where, key, record)
         if isinstance(found, tuple) and any(not caption.strip() for item in found for caption in item.captions):
             found = CAPTION_EMPTY
-        counts[READ] += 1
+        own.update((READ, found if isinstance(found, str) else KEPT))
         if isinstance(found, str):
-            counts[found] += 1
             continue
-        counts[KEPT] += 1
         for item in found:
             if not text(item.id, f"{where}, id").strip():
                 raise ValueError(f"{where}: its id is empty")
@@ -269,3 +143,7 @@ def items_of(
                 raise ValueError(f"{where}: an earlier record has its id {item.id!r:.200}")
             seen.add(item.id)
             yield item
+    if own[READ] > own[KEPT]:
+        logger.warning("of %d records %d are kept: %s", own[READ], own[KEPT], dict(sorted(own.items())))
+    if counts is not None:
+        counts.update(own)

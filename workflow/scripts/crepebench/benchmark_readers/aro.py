@@ -14,19 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
-from crepebench.benchmark_readers._records import (
-    base_name,
-    box,
-    cell,
-    check_options,
-    items_of,
-    listed,
-    part_files,
-    read_json,
-    stem_of,
-    text,
-    text_of,
-)
+from crepebench.benchmark_readers._files import listed, part_files, read_json, stem_of
+from crepebench.benchmark_readers._records import base_name, box, cell, check_options, items_of, text, text_of
 
 ROOT = "visual_genome"
 RELATION_FILE, ATTRIBUTION_FILE = "visual_genome_relation", "visual_genome_attribution"

@@ -14,18 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from crepebench.accounting import KEPT, READ
 from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
-from crepebench.benchmark_readers._records import (
-    base_name,
-    cell,
-    check_options,
-    items_of,
-    listed,
-    read_json,
-    read_json_lines,
-    stem_of,
-    text,
-    text_of,
-)
+from crepebench.benchmark_readers._files import listed, read_json, read_json_lines, stem_of
+from crepebench.benchmark_readers._records import base_name, cell, check_options, items_of, text, text_of
 from crepebench.files import atomic_path
 
 ROOTS = {"coco": "coco_val2014", "flickr30k": "flickr30k"}

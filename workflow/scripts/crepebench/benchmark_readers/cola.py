@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import PAIRS_IMAGE, ImageRef, Item
-from crepebench.benchmark_readers._records import base_name, check_options, items_of, listed, read_json, text
+from crepebench.benchmark_readers._files import listed, read_json
+from crepebench.benchmark_readers._records import base_name, check_options, items_of, text
 
 ROOT, SUBSET = "visual_genome", "multi_object"
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
-from crepebench.benchmark_readers._records import base_name, check_options, items_of, read_csv, stem_of, text, whole
+from crepebench.benchmark_readers._files import read_csv, stem_of
+from crepebench.benchmark_readers._records import base_name, check_options, items_of, text, whole
 
 FILE_NAME = re.compile(r"(COCO_val|VOC2007|msr_vtt|synthetic)_mcq(_[\w.]*)?")
 SYNTHETIC_ROOT = "negbench_synthetic"

@@ -9,16 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import CHOOSE_IMAGE, ImageRef, Item
-from crepebench.benchmark_readers._records import (
-    base_name,
-    box,
-    cell,
-    check_options,
-    items_of,
-    listed,
-    read_json,
-    text_of,
-)
+from crepebench.benchmark_readers._files import listed, read_json
+from crepebench.benchmark_readers._records import base_name, box, cell, check_options, items_of, text_of
 
 ROOT, SUBSET = "coco_train2014", "negrefcocog"
 

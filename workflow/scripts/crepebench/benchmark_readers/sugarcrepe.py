@@ -8,16 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
-from crepebench.benchmark_readers._records import (
-    base_name,
-    cell,
-    check_options,
-    items_of,
-    keyed,
-    read_json,
-    stem_of,
-    text_of,
-)
+from crepebench.benchmark_readers._files import keyed, read_json, stem_of
+from crepebench.benchmark_readers._records import base_name, cell, check_options, items_of, text_of
 
 ROOT = "coco_val2017"
 SUBSETS = ("add_att", "add_obj", "replace_att", "replace_obj", "replace_rel", "swap_att", "swap_obj")

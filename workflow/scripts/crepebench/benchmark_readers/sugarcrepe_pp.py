@@ -9,16 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import IMAGE_TAG, TEXT_ONLY, TWO_CAPTIONS, ImageRef, Item
-from crepebench.benchmark_readers._records import (
-    base_name,
-    cell,
-    check_options,
-    items_of,
-    listed,
-    read_json,
-    record_id,
-    text_of,
-)
+from crepebench.benchmark_readers._files import listed, read_json
+from crepebench.benchmark_readers._records import base_name, cell, check_options, items_of, record_id, text_of
 from crepebench.benchmark_readers.sugarcrepe import ROOT, group_tags, subset_of
 
 SUBSETS = ("replace_att", "replace_obj", "replace_rel", "swap_att", "swap_obj")

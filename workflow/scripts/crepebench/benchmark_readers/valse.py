@@ -9,16 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
-from crepebench.benchmark_readers._records import (
-    base_name,
-    cell,
-    check_options,
-    items_of,
-    keyed,
-    read_json,
-    text_of,
-    whole,
-)
+from crepebench.benchmark_readers._files import keyed, read_json
+from crepebench.benchmark_readers._records import base_name, cell, check_options, items_of, text_of, whole
 
 ROOT = "visual7w"
 SUBSETS = {"zero_to_something": "zero_to_some", "something_to_zero": "some_to_zero"}

@@ -10,19 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from crepebench.benchmark_items import PAIRS, ImageRef, Item
-from crepebench.benchmark_readers._records import (
-    base_name,
-    cell,
-    check_options,
-    items_of,
-    keyed,
-    part_files,
-    read_json,
-    read_json_lines,
-    record_id,
-    text,
-    text_of,
-)
+from crepebench.benchmark_readers._files import keyed, part_files, read_json, read_json_lines
+from crepebench.benchmark_readers._records import base_name, cell, check_options, items_of, record_id, text, text_of
 
 ROOT, SUBSET = "winoground", "winoground"
 OWN_TAG = "collapsed_tag"
