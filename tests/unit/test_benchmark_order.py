@@ -131,6 +131,7 @@ def test_spacys_tags_tell_nouns_and_adjectives(parser, tmp_path):
     path = write_file(tmp_path, "captions.json", [{"image": "1.jpg", "caption": "a small dog sits under an old table"}])
     build_order_file(path, str(tmp_path / "flickr30k_order.jsonl"), 0, parser)
     (row,) = map(json.loads, (tmp_path / "flickr30k_order.jsonl").read_text().splitlines())
+    assert row["seed"] == 0
     moved = row["nouns_adjectives"].split()
     assert [moved[i] for i in (0, 3, 4, 5)] == ["a", "sits", "under", "an"]
     assert sorted(moved[i] for i in (1, 2, 6, 7)) == ["dog", "old", "small", "table"]

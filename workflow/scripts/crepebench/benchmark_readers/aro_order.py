@@ -58,7 +58,7 @@ def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) 
 
 
 def build_order_file(captions_path: str, path: str, seed: int, parser) -> Counter:
-    """Writes a frozen file: an object a line with id, image, caption and the four shuffles.
+    """Writes a frozen file: an object a line with id, seed, image, caption and the four shuffles.
 
     Args:
         captions_path: JSON list of {"image": name, "caption": text or list of texts}.
@@ -80,7 +80,7 @@ def build_order_file(captions_path: str, path: str, seed: int, parser) -> Counte
             found = shuffle_words(words, _tags(words, parser), f"{seed} {id_}") if words else None
             counts[KEPT if found else NO_SHUFFLE] += 1
             if found:
-                row = {"id": id_, "image": image, "caption": " ".join(words), **found}
+                row = {"id": id_, "seed": seed, "image": image, "caption": " ".join(words), **found}
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     return counts
 
