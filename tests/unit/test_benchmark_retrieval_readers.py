@@ -4,7 +4,9 @@ import json
 import pytest
 
 from crepebench.benchmark_items import ImageRef
+from crepebench.benchmark_manifests import read_manifest
 from crepebench.benchmark_readers import coco_retrieval, flickr30k_retrieval, negbench_retrieval
+from crepebench.benchmark_retrieval import METRICS, RETRIEVE_CAPTION, RETRIEVE_IMAGE
 
 COLUMNS = ("positive_objects", "negative_objects", "filepath", "image_id", "captions")
 
@@ -109,12 +111,53 @@ def test_synthetic_pictures_of_one_name_are_two_pictures(tmp_path):
         (("1.jpg", "[]"), "line 2, column captions"),
         (("1.jpg", "[7]"), "line 2, column captions"),
         (("1.jpg", "__import__('os').getcwd()"), "line 2, column captions"),
-        (("", "['a']"), "line 2: filepath is empty"),
+        (("", "['a']"), "line 2, filepath: names no image file: ''"),
+        (("1.jpg", r"['\ud800']"), "line 2, column captions: no text in Unicode"),
     ],
 )
 def test_a_fault_of_negbench_names_file_line_and_value(tmp_path, row, message):
     with pytest.raises(ValueError, match=message.replace("[", r"\[").replace("(", r"\(")):
         list(negbench_retrieval.read(csv_file(tmp_path, "COCO_val_retrieval.csv", row), {}))
+
+
+def test_a_synthetic_picture_in_another_folder_is_an_error(tmp_path):
+    paths = csv_file(tmp_path, "synthetic_retrieval_v1.csv", ("data/other/7_img.png", "['a']"))
+    with pytest.raises(ValueError, match=r"synthetic_retrieval_v1\.csv, line 2, filepath: .* none of positive, neg"):
+        list(negbench_retrieval.read(paths, {}))
+
+
+@pytest.mark.parametrize("reader", [coco_retrieval, flickr30k_retrieval, negbench_retrieval])
+def test_an_unknown_option_is_an_error(tmp_path, reader):
+    with pytest.raises(ValueError, match=r"has no option \['rot'\]"):
+        list(reader.read([str(tmp_path / "file")], {"rot": "x"}))
+
+
+def test_half_of_a_character_is_an_error(tmp_path):
+    paths = karpathy_file(tmp_path, image("7.jpg", "test", "a \ud800"))
+    with pytest.raises(ValueError, match=r"image 0: no text in Unicode"):
+        list(flickr30k_retrieval.read(paths, {}))
+
+
+@pytest.mark.parametrize(
+    ("reader", "subsets"),
+    [
+        ("coco_retrieval", {"coco_5k": 5_000 + 25_010}),
+        ("flickr30k_retrieval", {"flickr30k_1k": 1_000 + 5_000}),
+    ],
+)
+def test_manifests_count_queries(repository, reader, subsets):
+    manifest = read_manifest(str(repository / "resources" / "benchmarks" / f"{reader}.yaml"))
+    assert manifest["subsets"] == subsets
+    assert manifest["metrics"] == [*METRICS[RETRIEVE_CAPTION], *METRICS[RETRIEVE_IMAGE]]
+
+
+def test_counts_of_negbench_are_the_published_ones(repository, shared_data):
+    manifest = read_manifest(str(repository / "resources" / "benchmarks" / "negbench_retrieval.yaml"))
+    with open(shared_data / "tables" / "negbench_retrieval_counts.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        assert manifest["files"][row["file"]]["rows"] == int(row["rows"])
+        assert manifest["subsets"][negbench_retrieval.subset_of(row["file"])] == int(row["captions"])
 
 
 def test_a_missing_column_and_an_unknown_file_are_errors(tmp_path):

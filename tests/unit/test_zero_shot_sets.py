@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+from crepebench.benchmark_manifests import read_manifest
 from crepebench.benchmark_readers import zero_shot
 from crepebench.zero_shot_sets import SETS, choose_numbers, class_names, lay_pictures, open_set, read_list
 
@@ -162,3 +163,11 @@ def test_a_picture_of_no_class_is_an_error(tmp_path):
     (tmp_path / "pictures.json").write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ValueError, match=r"pictures\.json, picture 'x\.png': class 1 is none of 1"):
         list(zero_shot.read([str(tmp_path / "pictures.json")], {}))
+
+
+def test_the_manifest_knows_every_set(repository):
+    manifest = read_manifest(str(repository / "resources" / "benchmarks" / "zero_shot.yaml"))
+    assert {name.removesuffix(".json"): file["rows"] for name, file in manifest["files"].items()} == {
+        name: known.n_images for name, known in SETS.items()
+    }
+    assert set(manifest["images"]) == {f"zero_shot_{name}" for name in SETS}

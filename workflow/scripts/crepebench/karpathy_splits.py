@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from crepebench.benchmark_items import ImageRef, Item
+from crepebench.benchmark_readers._records import check_options, text
 from crepebench.benchmark_retrieval import RETRIEVE_CAPTION, RETRIEVE_IMAGE, retrieval_items
 from crepebench.file_faults import named_faults
 
@@ -51,6 +52,7 @@ def read_split(
     Raises:
         ValueError: not one file, no JSON of this form, or no picture of the split; names file, picture and value.
     """
+    check_options(options, ("caption_form", "root"), f"of {subset}")
     if len(paths) != 1:
         raise ValueError(f"{subset} has one JSON file with the splits, not {len(paths)}: {list(paths)}")
     (path,) = paths
@@ -72,9 +74,9 @@ def read_split(
 
 def _records(path: str) -> list:
     with named_faults(path):
-        text = Path(path).read_text(encoding="utf-8-sig")
+        content = Path(path).read_text(encoding="utf-8-sig")
     try:
-        found = json.loads(text)
+        found = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: no JSON ({error})") from error
     if not isinstance(found, dict) or not isinstance(found.get("images"), list):
@@ -88,7 +90,7 @@ def _captions(record: Mapping, form: str, where: str) -> Iterator[str]:
         raise ValueError(f"{where}: sentences is no list, or empty: {sentences!r:.200}")
     for sentence in sentences:
         raw = sentence.get("raw") if isinstance(sentence, dict) else None
-        caption = caption_text(raw, form) if isinstance(raw, str) else ""
+        caption = caption_text(text(raw, where), form) if isinstance(raw, str) else ""
         if not caption:
             raise ValueError(f"{where}: a sentence without a text: {sentence!r:.200}")
         yield caption

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from crepebench.benchmark_items import ImageRef, Item
+from crepebench.benchmark_readers._records import check_options, text
 from crepebench.benchmark_retrieval import RETRIEVE_CAPTION, RETRIEVE_IMAGE, retrieval_items
 from crepebench.file_faults import named_faults
 from crepebench.long_captions import count_captions, cut_captions, fits_clip
@@ -30,6 +31,7 @@ def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
     Raises:
         ValueError: a line is of another form; names file, line and value.
     """
+    check_options(options, ("cut", "root"), "long_retrieval")
     for path in paths:
         rows, subset = list(_rows(path)), Path(path).stem
         captions = [caption for _, _, own in rows for caption in own]
@@ -48,16 +50,16 @@ def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
 def _rows(path: str) -> Iterator[tuple[int, str, list[str]]]:
     with named_faults(path):
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    for line, text in enumerate(lines, start=1):
-        if not text.strip():
+    for line, content in enumerate(lines, start=1):
+        if not content.strip():
             continue
         try:
-            row = json.loads(text)
+            row = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path}, line {line}: no JSON ({error})") from error
         image, captions = (row.get("image"), row.get("captions")) if isinstance(row, dict) else (None, None)
         if not isinstance(image, str) or not image or not isinstance(captions, list) or not captions:
-            raise ValueError(f"{path}, line {line}: no image with a list of captions: {text!r:.200}")
+            raise ValueError(f"{path}, line {line}: no image with a list of captions: {content!r:.200}")
         if not all(isinstance(caption, str) and caption.strip() for caption in captions):
             raise ValueError(f"{path}, line {line}: a caption is empty or no text: {captions!r:.200}")
-        yield line, image, captions
+        yield line, text(image, f"{path}, line {line}"), [text(one, f"{path}, line {line}") for one in captions]

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from crepebench.benchmark_items import ImageRef, Item
+from crepebench.benchmark_readers._records import base_name, check_options, text
 from crepebench.benchmark_retrieval import RETRIEVE_IMAGE, retrieval_items
 from crepebench.file_faults import named_faults
 from crepebench.video_frames import frame_refs
 
 NEGATED = "_negated"
-SYNTHETIC = "negbench_synthetic"
+SYNTHETIC, SYNTHETIC_FOLDERS = "negbench_synthetic", ("positive", "negative")
 ROOTS = {"COCO_val": "coco_val2017", "msr_vtt": "msr_vtt", "synthetic": SYNTHETIC}
 """Root of the pictures of a file, by the beginning of its name."""
 NEEDED = ("filepath", "captions")
@@ -32,16 +33,15 @@ def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
     Raises:
         ValueError: a file is no such CSV, or its name says no root; names file, line and value.
     """
+    check_options(options, ("root",), "negbench_retrieval")
     for path in paths:
         subset, root = subset_of(path), options.get("root") or _root(path)
         for line, row in _rows(path):
             where = f"{path}, line {line}"
             captions = _captions(row["captions"], where)
-            place = PurePosixPath(row["filepath"])
-            if not place.name:
-                raise ValueError(f"{where}: filepath is empty")
-            folder = f"{root}_{place.parent.name}" if root == SYNTHETIC else root
-            images = frame_refs(ImageRef(folder, place.name))
+            file = base_name(row["filepath"], f"{where}, filepath")
+            folder = f"{root}_{_folder(row['filepath'], where)}" if root == SYNTHETIC else root
+            images = frame_refs(ImageRef(folder, file))
             name = f"{Path(path).stem}/{line}"
             yield from retrieval_items(name, subset, images, captions, (RETRIEVE_IMAGE,), cues=True)
 
@@ -68,6 +68,14 @@ def _root(path: str) -> str:
     raise ValueError(f"{path}: the file's name does not say where its pictures lie: give the option `root`")
 
 
+def _folder(path: str, where: str) -> str:
+    """Returns which of the folders of synthetic pictures a path names."""
+    folder = PurePosixPath(path.strip().replace("\\", "/")).parent.name
+    if folder not in SYNTHETIC_FOLDERS:
+        raise ValueError(f"{where}, filepath: {path!r:.200} is in none of {', '.join(SYNTHETIC_FOLDERS)}")
+    return folder
+
+
 def _rows(path: str) -> list[tuple[int, dict]]:
     with named_faults(path), open(path, newline="", encoding="utf-8-sig") as file:
         rows = csv.DictReader(file)
@@ -86,6 +94,6 @@ def _captions(cell: str, where: str) -> tuple[str, ...]:
         found = ast.literal_eval(cell)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise ValueError(f"{where}, column captions: no list of texts: {cell!r:.200}") from error
-    if not isinstance(found, list) or not found or not all(isinstance(text, str) and text.strip() for text in found):
+    if not isinstance(found, list) or not found or not all(isinstance(one, str) and one.strip() for one in found):
         raise ValueError(f"{where}, column captions: no list of texts, or an empty one: {cell!r:.200}")
-    return tuple(text.strip() for text in found)
+    return tuple(text(one, f"{where}, column captions").strip() for one in found)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.benchmark_items import ImageRef, Item
+from crepebench.benchmark_readers._records import check_options
 from crepebench.zero_shot import CLASS, CLASS_TAG, CLASSIFY, IMAGENET_80, class_tag, prompts_of
 from crepebench.zero_shot_sets import read_list
 
@@ -22,6 +23,7 @@ def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
     Raises:
         ValueError: a list is none, or a picture has no class; names the file and picture.
     """
+    check_options(options, ("templates",), "zero_shot")
     templates = options.get("templates", IMAGENET_80)
     for path in paths:
         found = read_list(path)
