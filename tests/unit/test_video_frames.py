@@ -13,6 +13,7 @@ from crepebench.video_frames import (
     extract_frames,
     frame_names,
     frame_refs,
+    lay_frames,
     middle_frames,
     read_frames,
     write_frames,
@@ -109,6 +110,21 @@ def test_a_sound_file_is_an_error(tmp_path):
         container.mux(stream.encode(None))
     with pytest.raises(BadVideoError, match="no video stream"):
         read_frames(path)
+
+
+def test_roots_of_clips_are_exchanged_for_those_of_their_frames(tmp_path):
+    write_clip(tmp_path / "a.mkv", [0, 80])
+    refs = [*frame_refs(ImageRef("clips", "a.mkv")), ImageRef("pictures", "b.jpg")]
+    refs += frame_refs(ImageRef("not_configured", "c.mp4"))
+    roots = {"clips": str(tmp_path), "pictures": "p"}
+    found, counts = lay_frames(refs, roots, str(tmp_path / "frames"))
+    assert found == {"clips": str(tmp_path / "frames" / "clips"), "pictures": "p"}
+    assert counts == {"clips": {READ: 1, KEPT: 1}}
+    assert all((tmp_path / "frames" / "clips" / name).is_file() for name in frame_names("a.mkv"))
+    assert lay_frames([ImageRef("pictures", "b.jpg")], roots, str(tmp_path / "none")) == (roots, {})
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(ValueError, match=r"root clips: .*clips\.zip is none"):
+        lay_frames(refs, {"clips": "clips.zip"}, str(tmp_path))
 
 
 def test_clips_of_one_name_are_an_error(tmp_path):

@@ -9,7 +9,7 @@ import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -155,6 +155,36 @@ def extract_frames(clips_folder: str, names: Iterable[str], folder: str) -> tupl
     counts = Counter({READ: len(wanted), KEPT: len(wanted) - len(problems)})
     counts.update(problems.values())
     return problems, counts
+
+
+def lay_frames(
+    refs: Iterable[ImageRef], roots: Mapping[str, str], folder: str
+) -> tuple[dict[str, str], dict[str, Counter]]:
+    """Writes the frames that pictures ask for, and returns roots in which they are found.
+
+    Args:
+        refs: pictures of a benchmark, frames of clips among them.
+        roots: folder by name of root.
+        folder: where frames go, one folder a root; nothing is made where no frame is asked for.
+
+    Returns:
+        The roots, those of clips exchanged for the folders of their frames; and counts of clips by root.
+
+    Raises:
+        ValueError: several clips have one name, or a root of clips is no folder; names it.
+    """
+    clips: dict[str, set[str]] = {}
+    for ref in refs:
+        if clip := clip_of(ref.name):
+            clips.setdefault(ref.root, set()).add(clip)
+    found, counts = dict(roots), {}
+    for root in sorted(clips.keys() & roots.keys()):
+        if not Path(roots[root]).is_dir():
+            raise ValueError(f"root {root}: clips are read from a folder, and {roots[root]} is none")
+        found[root] = str(Path(folder) / root)
+        Path(found[root]).mkdir(parents=True, exist_ok=True)
+        _, counts[root] = extract_frames(roots[root], clips[root], found[root])
+    return found, counts
 
 
 def _find_clips(folder: str, names: Sequence[str]) -> dict[str, str]:
