@@ -8,27 +8,30 @@ from crepebench.benchmark_items import ImageRef
 from crepebench.benchmark_retrieval import RETRIEVE_CAPTION, RETRIEVE_IMAGE, retrieval_items
 from crepebench.feature_index import crop_id, text_id
 from crepebench.feature_reader import Features
-from crepebench.video_frames import frame_refs
+from crepebench.own_captions import file_image_id
+from crepebench.video_frames import frame_names, is_clip
 
 BOX = (0, 0, 10, 20)
 
 
-def crop_of(ref):
-    """Image id and box of a picture."""
-    return int.from_bytes(ref.name.encode(), "big") % 10**12, BOX
+def image_id(name):
+    return file_image_id(f"root/{name}")
 
 
 def rows_of(items):
     """Rows of table BENCHMARK_ITEMS."""
-    return [item_row(one, [FoundImage({"image_id": crop_of(ref)[0]}, BOX, "") for ref in one.images]) for one in items]
+    return [
+        item_row(one, [FoundImage({"image_id": image_id(ref.name)}, BOX, "") for ref in one.images]) for one in items
+    ]
 
 
 def rows_of_pictures(captions_of, cues=False):
     """Items of both directions, of pictures or clips by name."""
     rows = []
     for name, captions in captions_of.items():
-        refs = frame_refs(ImageRef("root", name))
-        rows += retrieval_items(name, "pool", refs, captions, (RETRIEVE_CAPTION, RETRIEVE_IMAGE), cues)
+        rows += retrieval_items(
+            name, "pool", ImageRef("root", name), captions, (RETRIEVE_CAPTION, RETRIEVE_IMAGE), cues
+        )
     return rows_of(rows)
 
 
@@ -48,12 +51,12 @@ def features_for(images, texts, cut=(), missing=()):
     """
     vectors, crops, reasons = list(texts.values()), {}, {}
     for name, found in images.items():
-        refs = frame_refs(ImageRef("root", name))
-        for ref, vector in zip(refs, found if len(refs) > 1 else [found], strict=True):
-            crops[crop_id(*crop_of(ref))] = len(vectors)
+        files = dict(zip(frame_names(name), found, strict=True)) if is_clip(name) else {name: found}
+        for file, vector in files.items():
+            crops[crop_id(image_id(file), BOX)] = len(vectors)
             vectors.append(vector)
     for name in missing:
-        reasons[crop_id(*crop_of(ImageRef("root", name)))] = "image_missing"
+        reasons[crop_id(image_id(name), BOX)] = "image_missing"
     n_crops = len(vectors) - len(texts)
     is_cut = np.array([text in cut for text in texts] + [False] * n_crops)
     rows = {"text": {text_id(text): i for i, text in enumerate(texts)}, "crop": crops}

@@ -112,12 +112,6 @@ def test_a_picture_without_a_feature_leaves_the_pool_with_its_captions():
     assert all(row["reason"] for row in score_pools(rows_of_pictures(captions_of), nothing))
 
 
-def test_a_clip_has_the_mean_feature_of_its_frames():
-    frames = [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]]
-    features = features_for({"a.mp4": frames, "b.jpg": [1, 0, 0.1]}, {"mean": [1, 1, 0], "first": [1, 0, 0.2]})
-    assert means({"a.mp4": ["mean"], "b.jpg": ["first"]}, features)[T_TO_I] == 100.0
-
-
 def test_items_of_other_tasks_are_passed_over():
     rows = rows_of_pictures({"a.jpg": ["a"], "b.jpg": ["b"]})
     features = features_for({"a.jpg": [1, 0], "b.jpg": [0, 1]}, {"a": [1, 0], "b": [0, 1]})

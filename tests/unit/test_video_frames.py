@@ -4,22 +4,20 @@ import pytest
 from crepebench.accounting import KEPT, READ
 from crepebench.benchmark_items import ImageRef
 from crepebench.benchmark_pools import score_pools
-from crepebench.feature_index import crop_id
+from crepebench.pooled_features import add_clips, frame_images, picture_id
 from crepebench.video_frames import (
     VIDEO_MISSING,
     VIDEO_UNREADABLE,
     BadVideoError,
-    clip_of,
     extract_frames,
     frame_names,
-    frame_refs,
     lay_frames,
     middle_frames,
     read_frames,
     write_frames,
 )
 
-from .retrieval_rows import crop_of, features_for, rows_of_pictures
+from .retrieval_rows import features_for, means_of, rows_of_pictures
 
 av = pytest.importorskip("av")
 SIDE = 32
@@ -114,8 +112,7 @@ def test_a_sound_file_is_an_error(tmp_path):
 
 def test_roots_of_clips_are_exchanged_for_those_of_their_frames(tmp_path):
     write_clip(tmp_path / "a.mkv", [0, 80])
-    refs = [*frame_refs(ImageRef("clips", "a.mkv")), ImageRef("pictures", "b.jpg")]
-    refs += frame_refs(ImageRef("not_configured", "c.mp4"))
+    refs = [ImageRef("clips", "x/a.mkv"), ImageRef("pictures", "b.jpg"), ImageRef("not_configured", "c.mp4")]
     roots = {"clips": str(tmp_path), "pictures": "p"}
     found, counts = lay_frames(refs, roots, str(tmp_path / "frames"))
     assert found == {"clips": str(tmp_path / "frames" / "clips"), "pictures": "p"}
@@ -135,24 +132,36 @@ def test_clips_of_one_name_are_an_error(tmp_path):
         extract_frames(str(tmp_path), ["clip.mp4"], str(tmp_path / "frames"))
 
 
-def test_a_picture_stands_for_itself_and_a_clip_for_its_frames():
-    assert frame_refs(ImageRef("root", "a.jpg")) == (ImageRef("root", "a.jpg"),)
-    assert [ref.name for ref in frame_refs(ImageRef("root", "x/a.MP4"))] == list(frame_names("a.MP4"))
+def test_a_clip_has_the_mean_feature_of_its_frames():
+    rows = rows_of_pictures({"a.mp4": ["mean"], "b.jpg": ["first"]})
+    frames = [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]]
+    features = features_for({"a.mp4": frames, "b.jpg": [1, 0, 0.1]}, {"mean": [1, 1, 0], "first": [1, 0, 0.2]})
+    found = add_clips(rows, features)
+    clip = found.matrix[found.rows_of("crop", [picture_id(rows[0]["images"][0])])[0]]
+    assert clip == pytest.approx([2**-0.5, 2**-0.5, 0])
+    assert set(means_of(score_pools(rows, found)).values()) == {100.0}
+    assert len(found.matrix) == len(found.tokens) == len(found.is_cut) == len(features.matrix) + 1
 
 
-def test_a_frame_says_which_clip_it_is_of():
-    assert {clip_of(name) for name in frame_names("all/video.1.mp4")} == {"video.1.mp4"}
-    assert clip_of("x/a.mp4.frame0.png") == "a.mp4"
-    assert [clip_of(name) for name in ("a.png", "a.jpg.frame0.png", "a.mp4", ".frame0.png")] == [None] * 4
+def test_features_without_clips_stay_as_they_are():
+    features = features_for({"b.jpg": [1, 0]}, {"b": [1, 0]})
+    assert add_clips(rows_of_pictures({"b.jpg": ["b"]}), features) is features
+
+
+def test_frames_of_a_clip_are_encoded_in_its_place():
+    ((clip,), (picture,)) = (row["images"] for row in rows_of_pictures({"a.mp4": ["a"], "b.jpg": ["b"]})[::2])
+    assert frame_images(picture) == [picture]
+    assert [frame["name"] for frame in frame_images(clip)] == list(frame_names("a.mp4"))
+    assert len({frame["image_id"] for frame in frame_images(clip)} | {clip["image_id"]}) == 5
 
 
 def test_a_clip_lacks_a_feature_where_one_of_its_frames_does():
     rows = rows_of_pictures({"a.mp4": ["a"], "b.jpg": ["b"]})
     features = features_for({"a.mp4": [[1, 0]] * 4, "b.jpg": [0, 1]}, {"a": [1, 0], "b": [0, 1]})
-    lost = crop_id(*crop_of(ImageRef("root", frame_names("a.mp4")[2])))
+    lost = picture_id(frame_images(rows[0]["images"][0])[2])
     features.rows["crop"].pop(lost)
     features.reasons[lost] = "image_unreadable"
-    reasons = {row["item_id"]: row["reason"] for row in score_pools(rows, features)}
+    reasons = {row["item_id"]: row["reason"] for row in score_pools(rows, add_clips(rows, features))}
     lost_items = {"a.mp4/captions": "image_unreadable", "a.mp4/image/0": "image_unreadable"}
     assert reasons == {**lost_items, "b.jpg/captions": "", "b.jpg/image/0": ""}
 
@@ -160,5 +169,5 @@ def test_a_clip_lacks_a_feature_where_one_of_its_frames_does():
 def test_frames_that_cancel_out_are_an_error():
     rows = rows_of_pictures({"a.mp4": ["a"]})
     features = features_for({"a.mp4": [[1, 0], [-1, 0], [1, 0], [-1, 0]]}, {"a": [1, 0]})
-    with pytest.raises(ValueError, match="mean of 4 features has length 0"):
-        list(score_pools(rows, features))
+    with pytest.raises(ValueError, match=r"clip root/a\.mp4: the mean of 4 features has length 0"):
+        add_clips(rows, features)

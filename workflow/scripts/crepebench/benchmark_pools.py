@@ -14,12 +14,12 @@ from crepebench.zero_shot import CLASS, CLASSIFY, class_chances, score_classes
 from crepebench.zero_shot import METRICS as CLASS_METRICS
 
 POOL_SHAPES = {
-    RETRIEVE_CAPTION: Shape((1, None), (1, None)),
-    RETRIEVE_IMAGE: Shape((1, None), (1, 1)),
+    RETRIEVE_CAPTION: Shape((1, 1), (1, None)),
+    RETRIEVE_IMAGE: Shape((1, 1), (1, 1)),
     CLASS: Shape((0, 0), (1, None)),
     CLASSIFY: Shape((1, 1), (1, 1)),
 }
-"""Numbers of pictures and captions of the items; several pictures are the frames of one clip."""
+"""Numbers of pictures and captions of the items."""
 POOL_METRICS: dict[str, tuple[str, ...]] = {
     **{task: tuple(metrics) for task, metrics in RETRIEVAL_METRICS.items()},
     **{CLASS: (), CLASSIFY: tuple(CLASS_METRICS)},

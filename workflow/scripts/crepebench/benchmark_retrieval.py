@@ -6,19 +6,19 @@ The pool of an item is what the other items of its subset bring:
 - RETRIEVE_CAPTION: a picture with all its captions, each of which is true; it searches the captions of all such items.
 - RETRIEVE_IMAGE: one caption and its picture, which alone is true; it searches the pictures of all such items.
 
-A picture may be several crops, the frames of a clip, whose features are averaged.
+A picture may be a clip: `crepebench.pooled_features` gives it a feature.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from crepebench.benchmark_items import ImageRef, Item
-from crepebench.feature_index import crop_id
-from crepebench.feature_reader import Features
+from crepebench.feature_index import CROP
+from crepebench.feature_reader import ABSENT, Features
 from crepebench.negation_cues import has_cue
 from crepebench.pool_places import chance_of_hit, hit_rows, missed_rows, pool_places
-from crepebench.pooled_features import Pooled, pool_features
+from crepebench.pooled_features import picture_id
 from crepebench.raw_retrieval import IMAGE_TO_TEXT, TEXT_TO_IMAGE, text_rows
 from crepebench.scores import Scorer
 
@@ -31,37 +31,27 @@ METRICS = {
 """How far down a hit of each metric may stand, by task."""
 CUE_TAG = "with_cue"
 """Tag of captions that hold a negation cue; its value is the subset, so that each subset has a row for them."""
-BOX_KEYS = ("x", "y", "width", "height")
 
 
 def retrieval_items(
-    name: str, subset: str, images: tuple[ImageRef, ...], captions: Sequence[str], tasks: Sequence[str], cues: bool
+    name: str, subset: str, image: ImageRef, captions: Sequence[str], tasks: Sequence[str], cues: bool
 ) -> Iterator[Item]:
     """Yields the items of a picture and its captions.
 
     Args:
         name: unique in the benchmark; ids begin with it.
         subset: part of the benchmark, whose pictures and captions are one pool.
-        images: the picture, or the frames of a clip.
+        image: the picture, or clip.
         captions: what is true of it.
         tasks: RETRIEVE_CAPTION, RETRIEVE_IMAGE or both.
         cues: whether captions that hold a negation cue are tagged.
     """
     if RETRIEVE_CAPTION in tasks:
-        yield Item(f"{name}/captions", subset, RETRIEVE_CAPTION, images, tuple(captions), {})
+        yield Item(f"{name}/captions", subset, RETRIEVE_CAPTION, (image,), tuple(captions), {})
     if RETRIEVE_IMAGE in tasks:
         for number, caption in enumerate(captions):
             tags = {CUE_TAG: subset} if cues and has_cue(caption) else {}
-            yield Item(f"{name}/image/{number}", subset, RETRIEVE_IMAGE, images, (caption,), tags)
-
-
-def crops_of(row: Mapping) -> tuple[str, ...]:
-    """Returns the ids of the crops of an item's picture.
-
-    Args:
-        row: row of table BENCHMARK_ITEMS.
-    """
-    return tuple(crop_id(image["image_id"], tuple(image[key] for key in BOX_KEYS)) for image in row["images"])
+            yield Item(f"{name}/image/{number}", subset, RETRIEVE_IMAGE, (image,), (caption,), tags)
 
 
 def pools_of(rows: Sequence[Mapping], task: str) -> dict[str, list[Mapping]]:
@@ -89,42 +79,63 @@ def score_retrieval(rows: Sequence[Mapping], features: Features, score: Scorer |
     searches = {RETRIEVE_CAPTION: _search_captions, RETRIEVE_IMAGE: _search_images}
     for task, search in searches.items():
         for subset, items in pools_of(rows, task).items():
-            pooled = pool_features([crops_of(row) for row in items], features)
-            is_kept = [reason == "" for reason in pooled.reasons]
-            kept = [row for row, is_in in zip(items, is_kept, strict=True) if is_in]
-            for row, reason in zip(items, pooled.reasons, strict=True):
-                if reason:
-                    yield from missed_rows(row["item_id"], list(METRICS[task]), reason)
+            kept, crops = yield from split_missing(items, features, list(METRICS[task]))
             if kept:
                 try:
-                    yield from search(kept, Pooled(pooled.matrix[is_kept], [""] * len(kept)), features, score)
+                    yield from search(kept, crops, features, score)
                 except ValueError as error:
                     raise ValueError(f"{task}, subset {subset}: {error}") from error
 
 
-def _search_captions(items: Sequence[Mapping], images: Pooled, features: Features, score: Scorer | None) -> list[dict]:
+def split_missing(
+    items: Sequence[Mapping], features: Features, metrics: Sequence[str]
+) -> Generator[dict, None, tuple[list[Mapping], np.ndarray]]:
+    """Yields the rows of table BENCHMARK_SCORES of items whose picture has no feature; returns the others.
+
+    Args:
+        items: rows of table BENCHMARK_ITEMS, of one picture each.
+        features: features of their crops.
+        metrics: metrics of their task.
+
+    Returns:
+        The items, and (n_items, dim) features of their pictures.
+    """
+    ids = [picture_id(row["images"][0]) for row in items]
+    places = features.rows_of(CROP, ids)
+    for row, id_, place in zip(items, ids, places, strict=True):
+        if place == ABSENT:
+            yield from missed_rows(row["item_id"], metrics, features.reasons[id_])
+    kept = [row for row, place in zip(items, places, strict=True) if place != ABSENT]
+    return kept, features.matrix[places[places != ABSENT]]
+
+
+def _search_captions(
+    items: Sequence[Mapping], images: np.ndarray, features: Features, score: Scorer | None
+) -> list[dict]:
     captions = [caption for row in items for caption in row["captions"]]
     rows = text_rows(captions, features)
     is_cut = np.split(features.is_cut[rows], np.cumsum([len(row["captions"]) for row in items])[:-1])
-    places = pool_places(images.matrix, features.matrix[rows], true_captions(items), score)
+    places = pool_places(images, features.matrix[rows], true_captions(items), score)
     ids = [row["item_id"] for row in items]
     return hit_rows(ids, places, METRICS[RETRIEVE_CAPTION], [cut.any() for cut in is_cut])
 
 
-def _search_images(items: Sequence[Mapping], images: Pooled, features: Features, score: Scorer | None) -> list[dict]:
+def _search_images(
+    items: Sequence[Mapping], images: np.ndarray, features: Features, score: Scorer | None
+) -> list[dict]:
     rows = text_rows([row["captions"][0] for row in items], features)
     first, own = distinct_images(items)
     of_captions = score and (lambda texts, pictures: score(pictures, texts))
     truths = np.stack([np.arange(len(items)), own], axis=1)
-    places = pool_places(features.matrix[rows], images.matrix[first], truths, of_captions)
+    places = pool_places(features.matrix[rows], images[first], truths, of_captions)
     ids = [row["item_id"] for row in items]
     return hit_rows(ids, places, METRICS[RETRIEVE_IMAGE], features.is_cut[rows].tolist())
 
 
 def distinct_images(items: Sequence[Mapping]) -> tuple[np.ndarray, np.ndarray]:
     """Returns the place of the first item of each picture, and for each item the number of its picture."""
-    numbers: dict[tuple[str, ...], int] = {}
-    own = np.array([numbers.setdefault(crops_of(row), len(numbers)) for row in items], np.int64)
+    numbers: dict[str, int] = {}
+    own = np.array([numbers.setdefault(picture_id(row["images"][0]), len(numbers)) for row in items], np.int64)
     return np.unique(own, return_index=True)[1], own
 
 

@@ -67,7 +67,7 @@ def read_split(
         image = ImageRef(options.get("root") or root_of(record), record["filename"])
         captions = tuple(_captions(record, options.get("caption_form", RAW), where))
         name, tasks = f"{subset}/{record['filename']}", (RETRIEVE_CAPTION, RETRIEVE_IMAGE)
-        yield from retrieval_items(name, subset, (image,), captions, tasks, cues=False)
+        yield from retrieval_items(name, subset, image, captions, tasks, cues=False)
     if not n_images:
         raise ValueError(f"{path}: no image is of the split {TEST!r}")
 

@@ -7,11 +7,9 @@ takes the middle frame of each of four equal intervals (github.com/m1k2zoo/negbe
 
 import logging
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
@@ -23,7 +21,6 @@ logger = logging.getLogger(__name__)
 
 N_FRAMES = 4
 SUFFIXES = (".mp4", ".avi", ".mkv", ".mov", ".webm")
-FRAME = re.compile(r"(.+)\.frame[0-9]+\.png")
 VIDEO_MISSING, VIDEO_UNREADABLE = "video_missing", "video_unreadable"
 
 
@@ -39,19 +36,6 @@ def is_clip(name: str) -> bool:
 def frame_names(name: str) -> tuple[str, ...]:
     """Returns the file names of a clip's frames: "video7.mp4" to "video7.mp4.frame0.png" and so on."""
     return tuple(f"{PurePosixPath(name).name}.frame{number}.png" for number in range(N_FRAMES))
-
-
-def clip_of(frame_name: str) -> str | None:
-    """Returns the file name of the clip that a frame is of, or None if the name is not that of a frame."""
-    found = FRAME.fullmatch(PurePosixPath(frame_name).name)
-    return found[1] if found and is_clip(found[1]) else None
-
-
-def frame_refs(ref: ImageRef) -> tuple[ImageRef, ...]:
-    """Returns the pictures that a reference stands for: a clip's frames, in the same root; else itself."""
-    if not is_clip(ref.name):
-        return (ref,)
-    return tuple(replace(ref, name=name) for name in frame_names(ref.name))
 
 
 def middle_frames(n_frames: int, n_taken: int = N_FRAMES) -> list[int]:
@@ -160,12 +144,12 @@ def extract_frames(clips_folder: str, names: Iterable[str], folder: str) -> tupl
 def lay_frames(
     refs: Iterable[ImageRef], roots: Mapping[str, str], folder: str
 ) -> tuple[dict[str, str], dict[str, Counter]]:
-    """Writes the frames that pictures ask for, and returns roots in which they are found.
+    """Writes the frames of the clips among pictures, and returns roots in which the frames are found.
 
     Args:
-        refs: pictures of a benchmark, frames of clips among them.
+        refs: pictures and clips of a benchmark.
         roots: folder by name of root.
-        folder: where frames go, one folder a root; nothing is made where no frame is asked for.
+        folder: where frames go, one folder a root; nothing is made where there is no clip.
 
     Returns:
         The roots, those of clips exchanged for the folders of their frames; and counts of clips by root.
@@ -175,8 +159,8 @@ def lay_frames(
     """
     clips: dict[str, set[str]] = {}
     for ref in refs:
-        if clip := clip_of(ref.name):
-            clips.setdefault(ref.root, set()).add(clip)
+        if is_clip(ref.name):
+            clips.setdefault(ref.root, set()).add(ref.name)
     found, counts = dict(roots), {}
     for root in sorted(clips.keys() & roots.keys()):
         if not Path(roots[root]).is_dir():

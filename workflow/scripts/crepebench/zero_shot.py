@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from crepebench.benchmark_retrieval import crops_of, pools_of
+from crepebench.benchmark_retrieval import pools_of, split_missing
 from crepebench.feature_index import TEXT, text_id
 from crepebench.feature_reader import Features
-from crepebench.pool_places import hit_rows, missed_rows, pool_places
-from crepebench.pooled_features import pool_features, unit_mean
+from crepebench.pool_places import hit_rows, pool_places
+from crepebench.pooled_features import unit_mean
 from crepebench.scores import Scorer
 
 CLASS, CLASSIFY = "class", "classify"
@@ -90,19 +90,15 @@ def score_classes(rows: Sequence[Mapping], features: Features, score: Scorer | N
         places = {_class_of(row): place for place, row in enumerate(known)}
         if strange := next((row for row in items if _class_of(row) not in places), None):
             raise ValueError(f"item {strange['item_id']!r}: {subset} has no class {_class_of(strange)!r}")
-        pooled = pool_features([crops_of(row) for row in items], features)
-        for row, reason in zip(items, pooled.reasons, strict=True):
-            if reason:
-                yield from missed_rows(row["item_id"], list(METRICS), reason)
-        kept = [place for place, reason in enumerate(pooled.reasons) if not reason]
+        kept, pictures = yield from split_missing(items, features, list(METRICS))
         if not kept:
             continue
-        truths = np.array([(query, places[_class_of(items[place])]) for query, place in enumerate(kept)], np.int64)
+        truths = np.array([(query, places[_class_of(row)]) for query, row in enumerate(kept)], np.int64)
         try:
-            found = pool_places(pooled.matrix[kept], class_features(known, features), truths, score)
+            found = pool_places(pictures, class_features(known, features), truths, score)
         except ValueError as error:
             raise ValueError(f"{CLASSIFY}, subset {subset}: {error}") from error
-        yield from hit_rows([items[place]["item_id"] for place in kept], found, METRICS, [False] * len(kept))
+        yield from hit_rows([row["item_id"] for row in kept], found, METRICS, [False] * len(kept))
 
 
 def _class_of(row: Mapping) -> str:

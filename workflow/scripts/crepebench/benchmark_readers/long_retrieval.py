@@ -41,10 +41,10 @@ def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
             captions = [caption.text for caption in cut]
         start = 0
         for line, image, own in rows:
-            refs = (ImageRef(options.get("root", ROOT), image),)
+            ref = ImageRef(options.get("root", ROOT), image)
             texts, start = captions[start : start + len(own)], start + len(own)
             name, tasks = f"{subset}/{line}", (RETRIEVE_CAPTION, RETRIEVE_IMAGE)
-            yield from retrieval_items(name, subset, refs, texts, tasks, cues=False)
+            yield from retrieval_items(name, subset, ref, texts, tasks, cues=False)
 
 
 def _rows(path: str) -> Iterator[tuple[int, str, list[str]]]:

@@ -14,7 +14,6 @@ from crepebench.benchmark_items import ImageRef, Item
 from crepebench.benchmark_readers._records import base_name, check_options, text
 from crepebench.benchmark_retrieval import RETRIEVE_IMAGE, retrieval_items
 from crepebench.file_faults import named_faults
-from crepebench.video_frames import frame_refs
 
 NEGATED = "_negated"
 SYNTHETIC, SYNTHETIC_FOLDERS = "negbench_synthetic", ("positive", "negative")
@@ -24,7 +23,7 @@ NEEDED = ("filepath", "captions")
 
 
 def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
-    """Yields one item a caption; of a clip, its pictures are the frames. Pictures search no captions in NegBench.
+    """Yields one item a caption. Pictures search no captions in NegBench.
 
     Args:
         paths: CSV files with the names that they were given by NegBench's authors.
@@ -41,9 +40,8 @@ def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
             captions = _captions(row["captions"], where)
             file = base_name(row["filepath"], f"{where}, filepath")
             folder = f"{root}_{_folder(row['filepath'], where)}" if root == SYNTHETIC else root
-            images = frame_refs(ImageRef(folder, file))
             name = f"{Path(path).stem}/{line}"
-            yield from retrieval_items(name, subset, images, captions, (RETRIEVE_IMAGE,), cues=True)
+            yield from retrieval_items(name, subset, ImageRef(folder, file), captions, (RETRIEVE_IMAGE,), cues=True)
 
 
 def subset_of(path: str) -> str:
