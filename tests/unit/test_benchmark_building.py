@@ -35,7 +35,7 @@ def build(tmp_path, pictures, monkeypatch):
         module.read = lambda paths, options: iter(items)
         monkeypatch.setitem(sys.modules, "made_up_reader", module)
         monkeypatch.setitem(benchmark_building.READERS, "made_up", "made_up_reader")
-        names = ("items", "images", "sets", "missing", "accounting")
+        names = ("items", "images", "sets", "missing", "accounting", "frames")
         paths = {name: str(tmp_path / name) for name in names}
         roots = {"r": str(pictures)} if roots is None else roots
         cfg = {"reader": "made_up", "options": {}, "roots": roots, "missing_images": policy}
@@ -118,3 +118,31 @@ def test_an_unknown_reader_is_named(build):
 def test_a_benchmark_of_no_item_is_refused(build):
     with pytest.raises(ValueError, match="benchmark b: f: no items"):
         build([])
+
+
+def test_a_clip_is_one_picture_of_which_the_frames_are_encoded(build, pictures, tmp_path):
+    pytest.importorskip("av")
+    from .test_video_frames import SIDE, write_clip
+
+    write_clip(pictures / "deep" / "clip.mp4", [(10, 10, 10), (90, 90, 90)] * 4, "mpeg4", "yuv420p")
+    rows, images, counts = build(
+        [question("x/clip.mp4"), question("lost.mp4", 1), question("red.png", 2, root="p")],
+        "skip",
+        {"r": str(pictures), "p": str(pictures)},
+    )
+    assert [row["reason"] for row in rows] == ["", "image_missing", ""]
+    (clip,) = rows[0]["images"]
+    assert (clip["name"], clip["width"], clip["height"]) == ("clip.mp4", SIDE, SIDE)
+    _, crops = collect_contents([str(tmp_path / "sets")])
+    assert len(crops) == len(images) == 5  # four frames and a picture
+    assert clip["image_id"] not in {image_id for image_id, _ in crops}
+
+
+def test_what_a_reader_counts_of_its_records_is_in_the_accounting(build, monkeypatch, tmp_path):
+    def read(paths, options, counts):
+        counts.update({"read": 3, "kept": 1, "excluded": 2})
+        yield question("red.png")
+
+    monkeypatch.setattr(benchmark_building.importlib, "import_module", lambda _: types.SimpleNamespace(read=read))
+    build([])
+    assert "benchmark_items/b,record,excluded,2" in (tmp_path / "accounting").read_text()

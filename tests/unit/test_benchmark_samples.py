@@ -14,6 +14,7 @@ from crepebench.benchmark_images import base_name
 from crepebench.benchmark_manifests import read_manifest
 from crepebench.benchmark_results import TEXT_PAIRS, judge
 from crepebench.schema import BENCHMARK_ITEMS, RETRIEVAL_SETS, read_table
+from crepebench.video_frames import is_clip
 
 from .benchmark_files import ATTRIBUTION, FILES, write_file
 
@@ -45,15 +46,20 @@ def benchmark(request, tmp_path) -> tuple[str, list[str]]:
 
 
 def write_images(folder: Path, items) -> dict[str, str]:
-    """Writes an image for each that items name, and returns the roots."""
+    """Writes an image or clip for each that items name, and returns the roots."""
     Image.new("RGB", SIZE, "grey").save(folder / "one.png")
+    if any(is_clip(ref.name) for item in items for ref in item.images):
+        pytest.importorskip("av")
+        from .test_video_frames import write_clip
+
+        write_clip(folder / "one.mp4", [(90, 90, 90)] * 4, codec="mpeg4", pix_fmt="yuv420p")
     roots = {ref.root: str(folder / ref.root) for item in items for ref in item.images}
     for item in items:
         for ref in item.images:
             path = Path(roots[ref.root], "deep", base_name(ref.name))
             path.parent.mkdir(parents=True, exist_ok=True)
             if not path.exists():
-                shutil.copyfile(folder / "one.png", path)
+                shutil.copyfile(folder / ("one.mp4" if is_clip(ref.name) else "one.png"), path)
     return roots
 
 
@@ -62,7 +68,7 @@ def test_every_item_finds_its_images_and_texts(benchmark, tmp_path):
     items = read_items(reader, paths, {}, reader)
     roots = write_images(tmp_path, items)
     assert set(roots) <= set(read_manifest(str(RESOURCES / "benchmarks" / f"{reader}.yaml"))["images"])
-    names = ("items", "images", "sets", "missing", "accounting")
+    names = ("items", "images", "sets", "missing", "accounting", "frames")
     cfg = {"reader": reader, "options": {}, "roots": roots, "missing_images": "error"}
     build_benchmark_items(paths, *(str(tmp_path / name) for name in names), reader, json.dumps(cfg))
     rows = read_table(str(tmp_path / "items"), BENCHMARK_ITEMS).to_pylist()

@@ -3,13 +3,15 @@ import pytest
 
 from crepebench.benchmark_blind import TOO_FEW_IMAGES, blind_rows
 from crepebench.benchmark_cells import cells_of
+from crepebench.benchmark_items import ImageRef, Item
+from crepebench.benchmark_pools import score_pools
 from crepebench.benchmark_results import result_rows, unscored_rows
-from crepebench.benchmark_tables import benchmark_rows, read_macros, read_published
+from crepebench.benchmark_tables import benchmark_rows, manifest_of, read_published
 from crepebench.blind_scorers import CountScorer, WordScorer
 
-from .benchmark_rows import make_item, rows_of
+from .benchmark_rows import features_of, make_item, rows_of
 
-OPTIONS = {"n_resamples": 200, "seed": 1, "seen_images": [], "macros": {}}
+OPTIONS = {"n_resamples": 200, "seed": 1, "seen_images": [], "manifest": {}}
 RIGHT, WRONG = np.array([4.0, 1.0, 2.0, 3.0]), np.array([1.0, 4.0, 2.0, 3.0])
 
 
@@ -51,7 +53,7 @@ def test_tags_have_rows_and_a_macro_average_over_values_that_are_frequent_enough
     assert found["relation=on", "accuracy"]["value"] == 50.0
     assert found["all", "accuracy_macro_relation"]["value"] == 50.0
     macros = {"relation": {"least": 2, "rows": False}}
-    found = table(choices(["s"] * 5, [*tags, {"relation": "under"}]), [*hits, True], macros=macros)
+    found = table(choices(["s"] * 5, [*tags, {"relation": "under"}]), [*hits, True], manifest={"macro": macros})
     assert found["all", "accuracy_macro_relation"]["value"] == 75.0
     assert ("relation=on", "accuracy") not in found
 
@@ -166,7 +168,31 @@ def test_a_wrong_table_of_published_figures_is_named(tmp_path, text, message):
         read_published([str(tmp_path / "p.csv")])
 
 
-def test_averages_come_from_the_manifest_of_the_reader(tmp_path):
-    (tmp_path / "one.yaml").write_text("title: x\nmacro: {relation: {least: 25}}\n")
-    assert read_macros([str(tmp_path / "one.yaml")], "one") == {"relation": {"least": 25}}
-    assert read_macros([str(tmp_path / "one.yaml")], "other") == {}
+def test_a_reader_may_have_no_manifest(repository):
+    paths = sorted(map(str, (repository / "resources" / "benchmarks").glob("*.yaml")))
+    assert manifest_of(paths, "sugarcrepe")["title"] == "SugarCrepe"
+    assert manifest_of(paths, "nobody") == {}
+
+
+def test_a_number_of_items_that_is_not_the_published_one_is_marked():
+    manifest = {"subsets": {"a": 2, "b": 7}}
+    found = table(choices(["a", "a", "b"]), [True, True, True], manifest=manifest)
+    marks = {subset: row["marks"] for (subset, metric), row in found.items() if metric == "accuracy"}
+    assert marks == {"all": "count_differs_b_1_of_7", "a": "", "b": "count_differs_b_1_of_7"}
+
+
+def test_recalls_of_a_pool_and_classes_are_rows_with_the_chance_of_their_pool():
+    images = [ImageRef("r", f"{i}.png") for i in range(4)]
+    items = [Item(f"q{i}", "s", "retrieve_image", (image,), (f"text {i}",), {}) for i, image in enumerate(images)]
+    rows = rows_of(items)
+    scores = list(score_pools(rows, features_of(rows, oracle_of_pool(rows))))
+    found = {row["metric"]: row for row in benchmark_rows("m", "b", rows, scores, [], OPTIONS) if row["subset"] == "s"}
+    first = found["text_to_image_recall_at_1"]
+    assert (first["value"], first["chance"], first["n_items"], first["blind"]) == (100.0, 25.0, 4, "")
+    assert found["text_to_image_recall_at_5"]["chance"] == 100.0
+
+
+def oracle_of_pool(rows):
+    """Gives each caption the vector of its picture."""
+    number_of = {row["captions"][0]: row["images"][0]["image_id"] for row in rows}
+    return lambda one: np.eye(1, 9, number_of.get(one, one)).ravel()

@@ -9,6 +9,7 @@ rule build_benchmark_items:
         images="results/benchmark_items/{benchmark}/images.parquet",
         sets="results/benchmark_items/{benchmark}/sets.parquet",
         missing="results/benchmark_items/{benchmark}/missing.csv",
+        frames=directory("results/benchmark_items/{benchmark}/frames"),
         accounting="results/benchmark_items/{benchmark}/accounting.csv",
     log:
         "results/logs/build_benchmark_items/{benchmark}.log",

@@ -12,6 +12,7 @@ if __name__ == "__main__":
         sets_path=snakemake.output.sets,
         missing_path=snakemake.output.missing,
         accounting_path=snakemake.output.accounting,
+        frames_path=snakemake.output.frames,
         benchmark=snakemake.wildcards.benchmark,
         cfg=snakemake.params.cfg,
     )

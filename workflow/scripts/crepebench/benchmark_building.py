@@ -2,18 +2,23 @@
 
 import csv
 import importlib
+import inspect
 import json
 import logging
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from crepebench.accounting import KEPT, READ, write_accounting
 from crepebench.benchmark_images import ROOT_UNKNOWN, BenchmarkImages, FoundImage, base_name
-from crepebench.benchmark_items import Item, check_items
+from crepebench.benchmark_items import SHAPES, Item, check_items
+from crepebench.benchmark_pools import POOL_SHAPES
 from crepebench.benchmark_readers import READERS
 from crepebench.file_faults import named_faults
 from crepebench.files import atomic_path
+from crepebench.pooled_features import frame_images
 from crepebench.schema import BENCHMARK_ITEMS, IMAGES, RETRIEVAL_SETS, write_table
+from crepebench.video_frames import lay_frames
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +30,9 @@ SHOWN = 20
 MISSING_COLUMNS = ("item_id", "subset", "root", "name", "reason")
 
 
-def read_items(reader: str, paths: Sequence[str], options: Mapping, benchmark: str) -> list[Item]:
+def read_items(
+    reader: str, paths: Sequence[str], options: Mapping, benchmark: str, counts: Counter | None = None
+) -> list[Item]:
     """Reads and checks the items of a benchmark.
 
     Args:
@@ -33,6 +40,7 @@ def read_items(reader: str, paths: Sequence[str], options: Mapping, benchmark: s
         paths: its files.
         options: its options.
         benchmark: name for messages.
+        counts: takes what a reader that counts its records has read, kept and dropped.
 
     Raises:
         ValueError: the reader is unknown, or gives no item or a wrong one.
@@ -42,7 +50,8 @@ def read_items(reader: str, paths: Sequence[str], options: Mapping, benchmark: s
             f"benchmark {benchmark}: there is no reader {reader!r}; there are {', '.join(sorted(READERS))}"
         )
     module = importlib.import_module(READERS[reader])
-    items = list(check_items(module.read(paths, options), benchmark))
+    counting = {"counts": counts} if "counts" in inspect.signature(module.read).parameters else {}
+    items = list(check_items(module.read(paths, options, **counting), benchmark, {**SHAPES, **POOL_SHAPES}))
     if not items:
         raise ValueError(f"benchmark {benchmark}: {', '.join(paths)}: no items")
     return items
@@ -72,7 +81,8 @@ def set_rows(row: Mapping) -> Iterator[dict]:
     """
     none = dict.fromkeys(("image_id", "x", "y", "width", "height"))
     caption, *others = row["captions"]
-    for number, image in enumerate(row["images"] or [none]):
+    crops = [frame for image in row["images"] for frame in frame_images(image)]
+    for number, image in enumerate(crops or [none]):
         identity = f"{row['item_id']}#{number}"
         foils = [{"foil_id": f"{identity}#{i}", "text": text} for i, text in enumerate(others)] if number == 0 else []
         yield {
@@ -90,6 +100,7 @@ def build_benchmark_items(
     sets_path: str,
     missing_path: str,
     accounting_path: str,
+    frames_path: str,
     benchmark: str,
     cfg: str,
 ) -> None:
@@ -102,6 +113,7 @@ def build_benchmark_items(
         sets_path: table RETRIEVAL_SETS to write; it holds what is to be encoded.
         missing_path: CSV of the pictures that cannot be used, to write.
         accounting_path: counts to write.
+        frames_path: folder to write frames of clips to; it is made in any case.
         benchmark: its name in the config.
         cfg: JSON of `reader`, `options`, `roots` (folder or zip by name) and `missing_images` (error or skip).
 
@@ -110,9 +122,13 @@ def build_benchmark_items(
             `error`; says what and where.
     """
     config = json.loads(cfg)
+    records: Counter = Counter()
     with named_faults(", ".join(files_paths)):
-        items = read_items(config["reader"], files_paths, config["options"], benchmark)
-    images = BenchmarkImages(config["roots"], (ref for item in items for ref in item.images))
+        items = read_items(config["reader"], files_paths, config["options"], benchmark, records)
+    refs = [ref for item in items for ref in item.images]
+    os.makedirs(frames_path, exist_ok=True)
+    roots, clips = lay_frames(refs, config["roots"], frames_path)
+    images = BenchmarkImages(roots, refs)
     found = [[images.find(ref) for ref in item.images] for item in items]
     rows = [item_row(item, pictures) for item, pictures in zip(items, found, strict=True)]
     missing = [
@@ -131,7 +147,7 @@ def build_benchmark_items(
             raise ValueError(f"{report}, so that no item is left")
         logger.warning("%s", report)
     kept = [row for row in rows if not row["reason"]]
-    used = {image["image_id"] for row in kept for image in row["images"]}
+    used = {frame["image_id"] for row in kept for image in row["images"] for frame in frame_images(image)}
     write_table(items_path, BENCHMARK_ITEMS, rows)
     write_table(images_path, IMAGES, (images.used[image_id] for image_id in sorted(used)))
     write_table(sets_path, RETRIEVAL_SETS, (one for row in kept for one in set_rows(row)))
@@ -139,7 +155,9 @@ def build_benchmark_items(
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(MISSING_COLUMNS)
         writer.writerows(missing)
-    write_accounting(accounting_path, f"benchmark_items/{benchmark}", {"item": counts})
+    units = {"record": records} if records else {}
+    units |= {f"clip_{root}": found for root, found in clips.items()}
+    write_accounting(accounting_path, f"benchmark_items/{benchmark}", {**units, "item": counts})
     logger.info("%s: %d of %d items can be used, of %d pictures", benchmark, len(kept), len(rows), len(used))
 
 

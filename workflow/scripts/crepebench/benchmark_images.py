@@ -7,6 +7,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from crepebench.benchmark_items import ImageRef
 from crepebench.boxes import Box, clip_box
 from crepebench.images import IMAGE_MISSING, IMAGE_UNREADABLE, BadImageError, decode_image, is_zip
 from crepebench.own_captions import file_image_id
+from crepebench.video_frames import frame_names, is_clip
 
 ROOT_UNKNOWN, BOX_INVALID, BOX_OUTSIDE = "root_not_configured", "box_invalid", "box_outside"
 """Reasons why a picture cannot be used, beside those of `crepebench.images`."""
@@ -48,18 +50,21 @@ class BenchmarkImages:
         self._zips: dict[str, zipfile.ZipFile] = {}
         names: dict[str, set[str]] = {}
         for ref in wanted:
-            names.setdefault(ref.root, set()).add(base_name(ref.name))
+            name = base_name(ref.name)
+            names.setdefault(ref.root, set()).update(frame_names(name) if is_clip(name) else (name,))
         self._paths = {
             root: _list_paths(self._roots[root], found) for root, found in names.items() if root in self._roots
         }
         self._rows: dict[tuple[str, str], dict | str] = {}
 
     def find(self, ref: ImageRef) -> FoundImage:
-        """Returns the picture that a reference names.
+        """Returns the picture that a reference names; of a clip, its own id and the box of its frames.
 
         Raises:
             ValueError: files of one name and different content lie in one root; names both.
         """
+        if is_clip(ref.name):
+            return self._find_clip(ref)
         key = ref.root, base_name(ref.name)
         if key not in self._rows:
             self._rows[key] = self._read(*key)
@@ -71,6 +76,14 @@ class BenchmarkImages:
         if not reason:
             self.used[row["image_id"]] = row
         return FoundImage(row, box, reason)
+
+    def _find_clip(self, ref: ImageRef) -> FoundImage:
+        """Returns a clip, all frames of which can be used; the reason is that of the first frame that cannot."""
+        name = base_name(ref.name)
+        frames = [self.find(replace(ref, name=frame)) for frame in frame_names(name)]
+        if reason := next((frame.reason for frame in frames if frame.reason), ""):
+            return FoundImage(None, None, reason)
+        return FoundImage({**frames[0].row, "image_id": file_image_id(f"{ref.root}/{name}")}, frames[0].box, "")
 
     def _read(self, root: str, name: str) -> dict | str:
         """Returns the row of table IMAGES of a file, or why it cannot be used."""

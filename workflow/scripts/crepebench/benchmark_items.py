@@ -75,12 +75,13 @@ class Item:
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-def check_items(items: Iterable[Item], benchmark: str) -> Iterator[Item]:
+def check_items(items: Iterable[Item], benchmark: str, shapes: Mapping[str, Shape] = SHAPES) -> Iterator[Item]:
     """Yields items, each checked as it passes.
 
     Args:
         items: what a reader yields.
         benchmark: name for the message.
+        shapes: numbers of images and captions by task.
 
     Raises:
         ValueError: an id repeats, the task is unknown, a number is not the task's, or a caption is empty; names the
@@ -88,7 +89,7 @@ def check_items(items: Iterable[Item], benchmark: str) -> Iterator[Item]:
     """
     seen = set()
     for item in items:
-        fault = _fault(item)
+        fault = _fault(item, shapes)
         if item.id in seen:
             fault = "an earlier item has this id"
         if fault:
@@ -97,11 +98,11 @@ def check_items(items: Iterable[Item], benchmark: str) -> Iterator[Item]:
         yield item
 
 
-def _fault(item: Item) -> str:
+def _fault(item: Item, shapes: Mapping[str, Shape]) -> str:
     """Returns what is wrong with an item; "" where nothing is."""
-    if item.task not in SHAPES:
-        return f"task {item.task!r} is none of {', '.join(TASKS)}"
-    shape = SHAPES[item.task]
+    if item.task not in shapes:
+        return f"task {item.task!r} is none of {', '.join(shapes)}"
+    shape = shapes[item.task]
     for word, number, (least, greatest) in (
         ("images", len(item.images), shape.images),
         ("captions", len(item.captions), shape.captions),

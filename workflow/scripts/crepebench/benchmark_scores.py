@@ -13,10 +13,12 @@ import numpy as np
 
 from crepebench.accounting import KEPT, READ, write_accounting
 from crepebench.benchmark_items import TEXT_ONLY
+from crepebench.benchmark_pools import POOL_SHAPES, score_pools
 from crepebench.benchmark_results import TEXT_PAIRS, result_rows, unscored_rows
 from crepebench.feature_index import CROP, TEXT, crop_id, text_id
 from crepebench.feature_reader import ABSENT, Features, read_features
 from crepebench.models import load_model
+from crepebench.pooled_features import add_clips
 from crepebench.schema import BENCHMARK_ITEMS, BENCHMARK_SCORES, read_table, write_table
 from crepebench.scores import PAIRS_PER_CALL, Scorer, score_by_cosine
 
@@ -142,11 +144,13 @@ def score_benchmark(
     score = load_model(json.loads(cfg)["model"], weights_paths).score if features.own_score else score_by_cosine
     items = [row for row in read_table(items_path, BENCHMARK_ITEMS).to_pylist() if not row["reason"]]
     try:
-        rows = list(score_items(items, features, score))
+        features = add_clips(items, features)
+        rows = list(score_items([row for row in items if row["task"] not in POOL_SHAPES], features, score))
+        rows += score_pools(items, features, score if features.own_score else None)
     except ValueError as error:
         raise ValueError(f"benchmark {benchmark}, model {model}: {error}") from error
     reasons = {row["item_id"]: row["reason"] for row in rows}
-    counts = Counter({READ: len(items), KEPT: 0})
+    counts = Counter({READ: len(reasons), KEPT: 0})  # prompts of classes are no questions
     counts.update(reason or KEPT for reason in reasons.values())
     write_table(scores_path, BENCHMARK_SCORES, rows)
     write_accounting(accounting_path, f"benchmark_scores/{model}/{benchmark}", {"item": counts})

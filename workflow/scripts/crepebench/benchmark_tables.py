@@ -2,16 +2,18 @@
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import yaml
 
 from crepebench.benchmark_blind import image_numbers
 from crepebench.benchmark_cells import Cell, cells_of
+from crepebench.benchmark_manifests import check_counts, read_manifest
+from crepebench.benchmark_pools import POOL_METRICS, pool_chances
 from crepebench.benchmark_results import chance, comparisons, n_scores_of
 from crepebench.measures import bootstrap_means, cell_seed, interval, write_csv
 from crepebench.schema import BENCHMARK_BLIND, BENCHMARK_ITEMS, BENCHMARK_SCORES, read_table
@@ -66,9 +68,22 @@ def metrics_of(items: Sequence[Mapping]) -> dict[str, list[dict]]:
     """Returns the items of each metric, metrics in the order in which items bring them."""
     found: dict[str, list[dict]] = {}
     for item in items:
-        for metric in comparisons(item["task"], n_scores_of(item)):
+        known = POOL_METRICS.get(item["task"])
+        for metric in comparisons(item["task"], n_scores_of(item)) if known is None else known:
             found.setdefault(metric, []).append(item)
     return found
+
+
+def chances_of(items: Sequence[Mapping], metric: str, of_pools: Mapping[tuple[str, str], float]) -> np.ndarray:
+    """Returns the chance of each item by a metric, (n_items,) 0-1; NaN for one of a pool that cannot be used."""
+    return np.array(
+        [
+            of_pools.get((item["item_id"], metric), np.nan)
+            if item["task"] in POOL_METRICS
+            else chance(item["task"], n_scores_of(item))[metric]
+            for item in items
+        ]
+    )
 
 
 def benchmark_rows(
@@ -88,14 +103,18 @@ def benchmark_rows(
         items: rows of table BENCHMARK_ITEMS, those that cannot be used among them.
         scores: rows of table BENCHMARK_SCORES.
         blind: rows of table BENCHMARK_BLIND.
-        options: `n_resamples`, `seed` (of the bootstrap), `seen_images` (of the model), `macros` (of `cells_of`).
+        options: `n_resamples`, `seed` (of the bootstrap), `seen_images` (of the model) and `manifest` (of the
+            reader; empty where there is none).
         published: figures by model, benchmark, subset and metric.
     """
+    of_pools = pool_chances([row for row in items if not row["reason"]])
+    counts = Counter(row["subset"] for row in items)
+    differing = {subset: check_counts(options["manifest"], {subset: n}) for subset, n in counts.items()}
     for metric, members in metrics_of(items).items():
         found, without_image = results_of(members, scores, metric), results_of(members, blind, metric)
-        chances = np.array([chance(item["task"], n_scores_of(item))[metric] for item in members])
+        chances = chances_of(members, metric, of_pools)
         images, is_scored = image_numbers(members), ~np.isnan(found.values[STRICT])
-        for cell in cells_of(members, options["macros"]):
+        for cell in cells_of(members, options["manifest"].get("macro", {})):
             used = cell._replace(groups=[group[is_scored[group]] for group in cell.groups])
             used = used._replace(groups=[group for group in used.groups if len(group)])
             n_all, n_used = (sum(map(len, each.groups)) for each in (cell, used))
@@ -116,7 +135,9 @@ def benchmark_rows(
                     "published": published.get((model, benchmark, cell.subset, name), ""),
                 }
                 is_cut = any(found.is_cut[group].any() for group in used.groups)
-                yield {**row, "marks": marks_of(row, options["seen_images"], is_cut)}
+                within = {members[place]["subset"] for group in used.groups for place in group.tolist()}
+                counted = [mark for subset in sorted(within) for mark in differing[subset]]
+                yield {**row, "marks": marks_of(row, options["seen_images"], is_cut, counted)}
 
 
 def _percent(values: np.ndarray, cell: Cell) -> float | str:
@@ -132,9 +153,10 @@ def _mean_of_groups(means: np.ndarray) -> np.ndarray:
         return np.where(filled, means, 0.0).sum(axis=0) / filled.sum(axis=0)
 
 
-def marks_of(row: Mapping, seen_images: Sequence[str], is_cut: bool) -> str:
+def marks_of(row: Mapping, seen_images: Sequence[str], is_cut: bool, counted: Sequence[str] = ()) -> str:
     """Returns the marks of a row, separated by spaces; docs/tables.md explains them."""
     marks = [f"seen_images_{source}" for source in seen_images]
+    marks += counted
     marks += [SCORED_NOT] if row["n_missing"] else []
     marks += [CUT] if is_cut else []
     marks += [NOT_ABOVE_CHANCE] if row["low"] <= row["chance"] else []
@@ -166,8 +188,8 @@ def read_published(paths: Sequence[str]) -> Published:
     return found
 
 
-def read_macros(paths: Sequence[str], reader: str) -> dict[str, dict]:
-    """Returns what the manifest of a reader says of averages over tags; nothing where it has none.
+def manifest_of(paths: Sequence[str], reader: str) -> dict:
+    """Returns the manifest of a reader; nothing where it has none.
 
     Args:
         paths: manifests, `<reader>.yaml`.
@@ -175,7 +197,7 @@ def read_macros(paths: Sequence[str], reader: str) -> dict[str, dict]:
     """
     for path in paths:
         if Path(path).stem == reader:
-            return (yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}).get("macro", {})
+            return read_manifest(path)
     return {}
 
 
@@ -205,9 +227,9 @@ def tabulate_benchmarks(
     scores = iter(scores_paths)
     for (benchmark, reader), items_path, blind_path in zip(config["benchmarks"], items_paths, blind_paths, strict=True):
         items, blind = _rows(items_path, BENCHMARK_ITEMS), _rows(blind_path, BENCHMARK_BLIND)
-        macros = read_macros(manifests_paths, reader)
+        manifest = manifest_of(manifests_paths, reader)
         for model, definition in config["models"]:
-            options = {**config["evaluation"], "seen_images": definition["seen_images"], "macros": macros}
+            options = {**config["evaluation"], "seen_images": definition["seen_images"], "manifest": manifest}
             found = _rows(next(scores), BENCHMARK_SCORES)
             rows += benchmark_rows(model, benchmark, items, found, blind, options, published)
     write_csv(table_path, COLUMNS, rows)
