@@ -78,7 +78,7 @@ def test_missing_pictures_are_left_out_listed_and_counted_if_wanted(build, tmp_p
     boxes = {4: (100.0, 0.0, 5.0, 5.0), 5: (0.0, 0.0, 0.0, 5.0)}
     asked = ["red.png", "lost.png", "lost.png", "bad.png", "red.png", "red.png"]
     items = [question(name, number, boxes.get(number)) for number, name in enumerate(asked)]
-    rows, images, _ = build([*items, question("red.png", 6, root="elsewhere")], "skip")
+    rows, images, counts = build([*items, question("red.png", 6, root="elsewhere")], "skip")
     reasons = ["", "image_missing", "image_missing", "image_unreadable", "box_outside", "box_invalid"]
     assert [row["reason"] for row in rows] == [*reasons, "root_not_configured"]
     assert (counts["read"], counts["kept"], counts["image_missing"], len(images)) == (7, 1, 2, 1)
