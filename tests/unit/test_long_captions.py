@@ -1,5 +1,6 @@
 import json
 import random
+from collections import Counter
 
 import pytest
 
@@ -75,7 +76,9 @@ def test_long_captions_are_read_for_both_directions_and_cut(tmp_path):
     rows = [{"image": "a.jpg", "captions": ["A dog. " + "word " * 80]}, {"image": "b.jpg", "captions": ["b", "c"]}]
     path = tmp_path / "urban.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    items = list(long_retrieval.read([str(path)], {}))
+    counts = Counter()
+    items = list(long_retrieval.read([str(path)], {}, counts))
+    assert counts == {READ: 3, KEPT: 2, CUT_AT_MARK: 1}
     assert [(item.task, item.captions) for item in items] == [
         ("retrieve_caption", ("A dog.",)),
         ("retrieve_image", ("A dog.",)),

@@ -6,27 +6,30 @@ made of any of them.
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from crepebench.accounting import KEPT
 from crepebench.benchmark_items import ImageRef, Item
 from crepebench.benchmark_readers._records import check_options, text
 from crepebench.benchmark_retrieval import RETRIEVE_CAPTION, RETRIEVE_IMAGE, retrieval_items
 from crepebench.file_faults import named_faults
-from crepebench.long_captions import count_captions, cut_captions, fits_clip
+from crepebench.long_captions import CutCaption, count_captions, cut_captions, fits_clip
 
 logger = logging.getLogger(__name__)
 
 ROOT = "long_captions"
 
 
-def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
+def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) -> Iterator[Item]:
     """Yields the items of both directions; the subset is the file's name.
 
     Args:
         paths: files of JSON lines.
         options: `root`, the name of the pictures' root (ROOT unless given), and `cut` (true unless given): whether
             captions over CLIP's 77 tokens are cut at the last punctuation mark that fits.
+        counts: takes the captions that were read and left as they are (kept), and those that were cut, by how.
 
     Raises:
         ValueError: a line is of another form; names file, line and value.
@@ -35,10 +38,13 @@ def read(paths: Sequence[str], options: Mapping) -> Iterator[Item]:
     for path in paths:
         rows, subset = list(_rows(path)), Path(path).stem
         captions = [caption for _, _, own in rows for caption in own]
+        cut = [CutCaption(caption, KEPT) for caption in captions]
         if options.get("cut", True):
             cut = cut_captions(captions, fits_clip())
-            logger.info("%s: captions: %s", path, dict(count_captions(cut)))
             captions = [caption.text for caption in cut]
+        logger.info("%s: captions: %s", path, dict(count_captions(cut)))
+        if counts is not None:
+            counts.update(count_captions(cut))
         start = 0
         for line, image, own in rows:
             ref = ImageRef(options.get("root", ROOT), image)
