@@ -34,12 +34,12 @@ def class_tag(number: int, name: str) -> str:
 def prompts_of(name: str, templates: str | Sequence[str]) -> tuple[str, ...]:
     """Returns the prompts of a class.
 
-    # ASSUME: a set without templates of its own takes ImageNet's 80; CLIP wrote other ones for each set, which no
-    library ships.
+    # ASSUME: a set without templates of its own takes ImageNet's 80; CLIP wrote other ones for each set, which the
+    libraries used here do not ship.
 
     Args:
         name: what the class is called.
-        templates: IMAGENET_80 or SIMPLE_7 (the 7 that CLIP's authors found to do nearly as well), or texts with {} in
+        templates: IMAGENET_80 or SIMPLE_7 (a short list by the same authors), or texts with {} in
             place of the name.
 
     Raises:
