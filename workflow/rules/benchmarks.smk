@@ -2,7 +2,6 @@ rule build_benchmark_items:
     """Read a benchmark and find its pictures; runs only if it is named."""
     input:
         files=get_benchmark_files,
-        reader=get_benchmark_reader,
         roots=get_benchmark_roots,
     output:
         items_table="results/benchmark_items/{benchmark}/items.parquet",
@@ -21,6 +20,7 @@ rule build_benchmark_items:
         mem_mb=scaled(8000),
     params:
         cfg=get_settings(settings.benchmark_settings, "benchmark"),
+        reader=get_benchmark_reader,
         code=code_digest("build_benchmark_items.py"),
     message:
         "Reading the benchmark {wildcards.benchmark}"

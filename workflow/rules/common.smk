@@ -317,9 +317,14 @@ def get_benchmark_files(wildcards):
 
 
 def get_benchmark_reader(wildcards):
-    """The module that reads a benchmark; it is loaded by name, so no digest of code sees it."""
-    definition = settings.read_definition(config, "benchmarks", wildcards.benchmark)
-    return f"{SCRIPTS}/crepebench/benchmark_readers/{definition['reader']}.py"
+    """Digest of the module that reads a benchmark; it is loaded by name, so that of the script does not see it."""
+    reader = settings.benchmark_settings(config, wildcards.benchmark)["reader"]
+    path = f"crepebench/benchmark_readers/{reader}.py"
+    if not (SCRIPTS / path).exists():
+        raise WorkflowError(
+            f"benchmarks.definitions.{wildcards.benchmark}: there is no reader {reader!r}: see docs/benchmarks.md"
+        )
+    return code_digest(path)
 
 
 def get_benchmark_roots(wildcards):
