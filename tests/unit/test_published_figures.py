@@ -8,7 +8,7 @@ import yaml
 from crepebench.families import FOIL_TYPES
 from crepebench.published import read_by_name, read_recalls
 
-FILES = "blind checkpoints checks correlations counts models other_papers recalls released".split()
+FILES = "benchmarks blind checkpoints checks correlations counts models other_papers recalls released".split()
 SHARED_NAMES = {"CC-12M": "cc12m", "YFCC-15M": "yfcc15m", "LAION-400M": "laion400m"}
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
 from crepebench.audit import COLUMNS as AUDIT_COLUMNS
+from crepebench.benchmark_tables import COLUMNS as BENCHMARK_COLUMNS
 from crepebench.correlations import COLUMNS as CORRELATION_COLUMNS
 from crepebench.dataset_statistics import COLUMNS as STATISTICS_COLUMNS
 from crepebench.model_comparison import COLUMNS as COMPARISON_COLUMNS
@@ -47,6 +48,7 @@ TABLES = {
     "human_review": REVIEW_COLUMNS,
     "released_scores": RELEASED_COLUMNS,
     "own_captions": OWN_COLUMNS,
+    "benchmarks": BENCHMARK_COLUMNS,
     "imagenet_correlation": CORRELATION_COLUMNS,
     "published_comparison": PUBLISHED_COLUMNS,
     "dataset_statistics": STATISTICS_COLUMNS,

@@ -114,6 +114,7 @@ CHANGES = {
     "gallery.max_sets": 10,
     "data.folder": "released",
     "own_captions.table": "mine.csv",
+    "benchmarks.missing_images": "skip",
 }
 NEEDED = {
     "corpora.use": {"models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"]},

@@ -26,6 +26,7 @@ config_values.check_values(config, yaml.safe_load(SCHEMA.read_text()))
 icons_settings.check_icons(config)
 settings.check_names(config)
 settings.check_exclusions(config)
+settings.check_benchmarks(config)
 MODELS = settings.read_models(config)
 USED_MODELS = settings.used_models(config)
 FAMILIES = list(FOIL_TYPES)
@@ -67,6 +68,7 @@ REPORT_RUN = "4 Run"
 
 wildcard_constraints:
     corpus="[a-z0-9_]+",
+    benchmark="[a-z0-9_]+",
     model="[a-z0-9_]+",
     family="systematicity|productivity|own",
     part="[0-9]{5}",
@@ -187,8 +189,41 @@ def get_retrieval_sets(family):
 
 def get_images_table(wildcards):
     """Images of a family's sets."""
+    if benchmark := get_benchmark_of(wildcards):
+        return f"results/benchmark_items/{benchmark}/images.parquet"
     folder = "own_captions" if wildcards.family == "own" else "visual_genome"
     return f"results/{folder}/images.parquet"
+
+
+def get_benchmark_of(wildcards):
+    """Name of the benchmark that a family of features is of; "" where it is of retrieval sets."""
+    prefix = "bench_"
+    return (
+        wildcards.family.removeprefix(prefix)
+        if wildcards.family.startswith(prefix)
+        else ""
+    )
+
+
+def get_encoded_sets(wildcards):
+    """What is encoded for a family: its retrieval sets, or what a benchmark holds."""
+    if benchmark := get_benchmark_of(wildcards):
+        return [f"results/benchmark_items/{benchmark}/sets.parquet"]
+    return get_retrieval_sets(wildcards.family)
+
+
+def get_encoded_places(wildcards):
+    """Zips and folders of a family's images that the run makes or that are there."""
+    if get_benchmark_of(wildcards):
+        return get_benchmark_roots(wildcards)
+    return get_found_image_places()
+
+
+def get_encoded_image_places(wildcards):
+    """Zips and folders that are searched for a family's images."""
+    if get_benchmark_of(wildcards):
+        return sorted(config["benchmarks"]["roots"].values())
+    return get_image_places()
 
 
 def get_accounting_files():
@@ -273,6 +308,60 @@ def get_own_table(wildcards):
             "own_captions.table of the config names no table: see docs/own_captions.md"
         )
     return table
+
+
+def get_benchmark_files(wildcards):
+    """Files of a benchmark."""
+    definition = settings.read_definition(config, "benchmarks", wildcards.benchmark)
+    return definition["files"]
+
+
+def get_benchmark_reader(wildcards):
+    """Digest of the module that reads a benchmark; it is loaded by name, so that of the script does not see it."""
+    reader = settings.benchmark_settings(config, wildcards.benchmark)["reader"]
+    path = f"crepebench/benchmark_readers/{reader}.py"
+    if not (SCRIPTS / path).exists():
+        raise WorkflowError(
+            f"benchmarks.definitions.{wildcards.benchmark}: there is no reader {reader!r}: see docs/benchmarks.md"
+        )
+    return code_digest(path)
+
+
+def get_benchmark_roots(wildcards):
+    """Folders and zips of pictures of benchmarks that are there."""
+    return sorted(filter(os.path.exists, config["benchmarks"]["roots"].values()))
+
+
+def get_benchmark_results(pattern):
+    """Function that gives the files of all benchmarks that the config uses, benchmark by benchmark."""
+
+    def found(wildcards):
+        used = config["benchmarks"]["use"]
+        if not used:
+            raise WorkflowError(
+                "benchmarks.use of the config names no benchmark: see docs/benchmarks.md"
+            )
+        models = USED_MODELS if "{model}" in pattern else [""]
+        return [
+            pattern.format(benchmark=benchmark, model=model)
+            for benchmark in used
+            for model in models
+        ]
+
+    return found
+
+
+def get_benchmark_manifests():
+    """Manifests of the readers that the config uses, where they have one."""
+    readers = {reader for _, reader in settings.used_benchmarks(config)}
+    paths = (RESOURCES / "benchmarks" / f"{reader}.yaml" for reader in sorted(readers))
+    return [str(path) for path in paths if path.exists()]
+
+
+def get_benchmark_figures():
+    """Published figures of benchmarks, if there are any."""
+    path = RESOURCES / "published" / "benchmarks.csv"
+    return [str(path)] if path.exists() else []
 
 
 def get_review_answers(wildcards):

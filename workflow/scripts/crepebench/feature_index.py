@@ -52,7 +52,7 @@ def crop_key(image: dict, box: Box, pipeline: str) -> str:
 
 
 def collect_contents(sets_paths: list[str]) -> tuple[set[str], set[Crop]]:
-    """Collects the distinct texts and crops (image_id, box) of retrieval sets."""
+    """Collects the distinct texts and crops (image_id, box) of retrieval sets; one of a benchmark may have no image."""
     texts: set[str] = set()
     crops: set[Crop] = set()
     for path in sets_paths:
@@ -60,7 +60,8 @@ def collect_contents(sets_paths: list[str]) -> tuple[set[str], set[Crop]]:
             texts.update(batch["caption"].to_pylist())
             texts.update(pc.struct_field(batch["foils"].flatten(), "text").to_pylist())
             image_ids, *boxes = (batch[name].to_pylist() for name in SET_COLUMNS[:5])
-            crops.update(zip(image_ids, zip(*boxes, strict=True), strict=True))
+            found = zip(image_ids, zip(*boxes, strict=True), strict=True)
+            crops.update(crop for crop in found if crop[0] is not None)
     return texts, crops
 
 

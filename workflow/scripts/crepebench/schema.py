@@ -339,6 +339,44 @@ RELEASED_FLAGS = pa.schema(
     ],
     metadata=made_by("build_released_flags"),
 )
+BENCHMARK_ITEMS = pa.schema(
+    [
+        ("item_id", pa.string()),
+        ("subset", pa.string()),
+        ("task", pa.string()),  # crepebench.benchmark_items.TASKS
+        (
+            "images",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("root", pa.string()),
+                        ("name", pa.string()),  # file name
+                        ("image_id", pa.int64()),  # of table IMAGES; null where the image cannot be used
+                        ("x", pa.int64()),  # of the crop, in pixels, within the image; null likewise
+                        ("y", pa.int64()),
+                        ("width", pa.int64()),
+                        ("height", pa.int64()),
+                    ]
+                )
+            ),
+        ),
+        ("captions", pa.list_(pa.string())),
+        ("tags", pa.list_(pa.struct([("name", pa.string()), ("value", pa.string())]))),
+        ("reason", pa.string()),  # why the item cannot be used, "" where it can
+    ],
+    metadata=made_by("build_benchmark_items"),
+)
+RESULT_FIELDS = [
+    ("item_id", pa.string()),
+    ("metric", pa.string()),
+    ("strict", pa.float64()),  # 1 where what is right scores above all else, else 0; null where it was not scored
+    ("ties_split", pa.float64()),  # likewise, with ties broken at random: the expected value
+    ("scores", pa.list_(pa.float64())),  # image by image those of the captions; of texts alone, of the pairs of texts
+    ("is_cut", pa.bool_()),  # whether the model reads a caption of the item only in part
+    ("reason", pa.string()),  # why it was not scored, "" where it was
+]
+BENCHMARK_SCORES = pa.schema(RESULT_FIELDS, metadata=made_by("score_benchmark"))
+BENCHMARK_BLIND = pa.schema(RESULT_FIELDS, metadata=made_by("audit_benchmark"))
 
 
 def write_table(path: str, schema: pa.Schema, rows: Iterable[dict]) -> int:

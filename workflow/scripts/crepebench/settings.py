@@ -17,12 +17,12 @@ ICONS = "icons"
 
 
 def read_definition(config: Mapping, block: str, name: str) -> dict:
-    """Returns the definition of a corpus or model.
+    """Returns the definition of a corpus, model or benchmark.
 
     Args:
         config: the whole config.
-        block: "corpora" or "models".
-        name: name of the corpus or model.
+        block: "corpora", "models" or "benchmarks".
+        name: name of the corpus, model or benchmark.
 
     Raises:
         ValueError: nothing of that name is defined.
@@ -317,6 +317,38 @@ def gallery_settings(config: Mapping) -> dict:
     """Returns what the gallery depends on, beside sets, scores and pictures."""
     models = {family: models_of(config, family) for family in (SYSTEMATICITY, PRODUCTIVITY)}
     return {"gallery": config["gallery"], "corpora": config["corpora"]["use"], "models": models}
+
+
+def used_benchmarks(config: Mapping) -> list[tuple[str, str]]:
+    """Returns name and reader of each benchmark that the config uses."""
+    names = config["benchmarks"]["use"]
+    return [(name, read_definition(config, "benchmarks", name)["reader"]) for name in names]
+
+
+def benchmark_settings(config: Mapping, benchmark: str) -> dict:
+    """Returns what the items of a benchmark depend on, beside its files and pictures."""
+    definition = read_definition(config, "benchmarks", benchmark)
+    chosen = {key: config["benchmarks"][key] for key in ("missing_images", "roots")}
+    return {**chosen, "reader": definition["reader"], "options": definition.get("options", {})}
+
+
+def benchmarks_tables_settings(config: Mapping) -> dict:
+    """Returns what benchmarks.csv depends on, beside results and figures."""
+    models = read_models(config)
+    return {
+        "evaluation": {key: config["evaluation"][key] for key in ("n_resamples", "seed")},
+        "benchmarks": used_benchmarks(config),
+        "models": [(name, {"seen_images": models[name]["seen_images"]}) for name in used_models(config)],
+    }
+
+
+def check_benchmarks(config: Mapping) -> None:
+    """Checks that every benchmark that the config uses is defined.
+
+    Raises:
+        ValueError: one is not.
+    """
+    used_benchmarks(config)
 
 
 def check_exclusions(config: Mapping) -> None:
