@@ -14,10 +14,19 @@ from crepebench.long_captions import (
     cut_captions,
     cut_places,
     fits_clip,
-    fits_model,
 )
 
 from .fake_encoder import LIMIT, FakeEncoder
+
+
+def fits_model(model):
+    """What says which texts a model reads to their end."""
+
+    def fits(texts):
+        tokens = model.tokenise(texts)
+        return [n_tokens <= tokens.limit for n_tokens in tokens.n_tokens.tolist()]
+
+    return fits
 
 
 def cut(*captions):

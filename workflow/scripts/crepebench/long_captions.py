@@ -13,12 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from crepebench.accounting import KEPT, READ
-from crepebench.models import Model
 
 MARK = re.compile(r"[.,;:!?][\"')\]]*(?=\s|$)")
 CUT_AT_MARK, NO_MARK_FITS = "cut_at_mark", "no_mark_fits"
 """What became of a caption that does not fit; one that fits is KEPT."""
-TEXTS_PER_CALL = 2_048
 Fits = Callable[[Sequence[str]], list[bool]]
 """Says which of some texts a model reads to their end."""
 
@@ -34,19 +32,6 @@ def cut_places(text: str) -> list[int]:
     """Returns where a text may be cut, behind each mark but one at its end, in their order."""
     end = len(text.rstrip())
     return [found.end() for found in MARK.finditer(text) if found.end() < end]
-
-
-def fits_model(model: Model) -> Fits:
-    """Returns what says which texts a model reads to their end."""
-
-    def fits(texts: Sequence[str]) -> list[bool]:
-        found: list[bool] = []
-        for start in range(0, len(texts), TEXTS_PER_CALL):
-            tokens = model.tokenise(texts[start : start + TEXTS_PER_CALL])
-            found += [n_tokens <= tokens.limit for n_tokens in tokens.n_tokens.tolist()]
-        return found
-
-    return fits
 
 
 def fits_clip() -> Fits:
