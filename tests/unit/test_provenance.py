@@ -453,7 +453,8 @@ def reader_digests(scripts):
     return {name: code_digest(str(scripts), f"{name}.py") for name in names}
 
 
-def test_an_edit_of_any_function_changes_some_digest_unless_only_rule_files_call_it(scripts):
+@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.slow)])
+def test_an_edit_of_any_function_changes_some_digest_unless_only_rule_files_call_it(scripts, step):
     before = digests(scripts) | reader_digests(scripts)
     reached = {name: reached_statements(scripts, f"{name}.py") for name in before}
     n_functions, unseen = 0, set()
@@ -464,6 +465,8 @@ def test_an_edit_of_any_function_changes_some_digest_unless_only_rule_files_call
         for node in ast.parse(text).body:
             if isinstance(node, ast.FunctionDef):
                 n_functions += 1
+                if n_functions % step:
+                    continue
                 lines = text.split("\n")
                 lines.insert(node.body[-1].lineno - 1, " " * node.body[-1].col_offset + "print()")
                 path.write_text("\n".join(lines))
@@ -481,4 +484,5 @@ def test_an_edit_of_any_function_changes_some_digest_unless_only_rule_files_call
         "crepebench.zero_shot_sets",  # people call it, before a run
         "icons_world.settings",
     }
-    assert {module for module, _ in unseen} == only_in_rule_files
+    found = {module for module, _ in unseen}
+    assert found == only_in_rule_files if step == 1 else found <= only_in_rule_files

@@ -28,6 +28,24 @@ rule build_benchmark_items:
         "../scripts/build_benchmark_items.py"
 
 
+use rule extract_features as extract_benchmark_features with:
+    input:
+        sets=get_benchmark_table("sets"),
+        images=get_benchmark_table("images"),
+        places=get_benchmark_roots,
+        weights=get_weights,
+    log:
+        "results/logs/extract_benchmark_features/{model}_{family}.log",
+    benchmark:
+        "results/benchmarks/extract_benchmark_features/{model}_{family}.tsv"
+    wildcard_constraints:
+        family="bench_[a-z0-9_]+",
+    params:
+        cfg=get_settings(settings.features_settings, "model"),
+        image_places=sorted(config["benchmarks"]["roots"].values()),
+        code=code_digest("extract_features.py"),
+
+
 rule score_benchmark:
     """Score every picture of an item with every caption of it; runs only if it is named."""
     input:

@@ -189,41 +189,8 @@ def get_retrieval_sets(family):
 
 def get_images_table(wildcards):
     """Images of a family's sets."""
-    if benchmark := get_benchmark_of(wildcards):
-        return f"results/benchmark_items/{benchmark}/images.parquet"
     folder = "own_captions" if wildcards.family == "own" else "visual_genome"
     return f"results/{folder}/images.parquet"
-
-
-def get_benchmark_of(wildcards):
-    """Name of the benchmark that a family of features is of; "" where it is of retrieval sets."""
-    prefix = "bench_"
-    return (
-        wildcards.family.removeprefix(prefix)
-        if wildcards.family.startswith(prefix)
-        else ""
-    )
-
-
-def get_encoded_sets(wildcards):
-    """What is encoded for a family: its retrieval sets, or what a benchmark holds."""
-    if benchmark := get_benchmark_of(wildcards):
-        return [f"results/benchmark_items/{benchmark}/sets.parquet"]
-    return get_retrieval_sets(wildcards.family)
-
-
-def get_encoded_places(wildcards):
-    """Zips and folders of a family's images that the run makes or that are there."""
-    if get_benchmark_of(wildcards):
-        return get_benchmark_roots(wildcards)
-    return get_found_image_places()
-
-
-def get_encoded_image_places(wildcards):
-    """Zips and folders that are searched for a family's images."""
-    if get_benchmark_of(wildcards):
-        return sorted(config["benchmarks"]["roots"].values())
-    return get_image_places()
 
 
 def get_accounting_files():
@@ -314,6 +281,16 @@ def get_benchmark_files(wildcards):
     """Files of a benchmark."""
     definition = settings.read_definition(config, "benchmarks", wildcards.benchmark)
     return definition["files"]
+
+
+def get_benchmark_table(name):
+    """Function that gives a table of the benchmark that a family of features (bench_...) is of."""
+
+    def found(wildcards):
+        benchmark = wildcards.family.removeprefix("bench_")
+        return f"results/benchmark_items/{benchmark}/{name}.parquet"
+
+    return found
 
 
 def get_benchmark_reader(wildcards):

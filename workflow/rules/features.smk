@@ -1,9 +1,9 @@
 rule extract_features:
     """Encode the texts and crops of a family's retrieval sets that the feature store does not hold yet."""
     input:
-        sets=get_encoded_sets,
+        sets=get_retrieval_sets("{family}"),
         images=get_images_table,
-        places=get_encoded_places,
+        places=get_found_image_places(),
         weights=get_weights,
     output:
         index="results/features/{model}/{family}.parquet",
@@ -13,8 +13,6 @@ rule extract_features:
         "results/logs/extract_features/{model}_{family}.log",
     benchmark:
         "results/benchmarks/extract_features/{model}_{family}.tsv"
-    wildcard_constraints:
-        family="systematicity|productivity|own|bench_[a-z0-9_]+",
     conda:
         "../../environment.yml"
     threads: 1
@@ -24,7 +22,7 @@ rule extract_features:
         runtime=scaled(240),
     params:
         cfg=get_settings(settings.features_settings, "model"),
-        image_places=get_encoded_image_places,
+        image_places=get_image_places(),
         code=code_digest("extract_features.py"),
     message:
         "Encoding {wildcards.family} sets with {wildcards.model}"
