@@ -51,6 +51,8 @@ def check(config: dict) -> None:
     check_values(config, SCHEMA)
     icons_settings.check_icons(config)
     settings.check_names(config)
+    settings.check_exclusions(config)
+    settings.check_benchmarks(config)
 
 
 def all_settings(config: dict) -> None:
@@ -62,6 +64,7 @@ def all_settings(config: dict) -> None:
         "family": list(FOIL_TYPES),
         "code": ["0"],
         "block": [],
+        "benchmark": config["benchmarks"]["use"],
     }
     for name, function in inspect.getmembers(settings, inspect.isfunction):
         parameters = list(inspect.signature(function).parameters)

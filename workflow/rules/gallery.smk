@@ -37,7 +37,7 @@ rule build_gallery:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.gallery_settings(config)),
         code=code_digest("build_gallery.py"),

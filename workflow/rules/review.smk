@@ -36,7 +36,7 @@ rule build_review_page:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=8000,
+        mem_mb=scaled(8000),
     params:
         cfg=to_json(settings.review_page_settings(config)),
         corpora=REVIEWED_CORPORA,
