@@ -30,8 +30,8 @@ rule build_benchmark_items:
 
 use rule extract_features as extract_benchmark_features with:
     input:
-        sets=get_benchmark_table("sets"),
-        images=get_benchmark_table("images"),
+        sets=get_benchmark_sets,
+        images=get_benchmark_images,
         places=get_benchmark_roots,
         weights=get_weights,
     log:

@@ -283,14 +283,19 @@ def get_benchmark_files(wildcards):
     return definition["files"]
 
 
-def get_benchmark_table(name):
-    """Function that gives a table of the benchmark that a family of features (bench_...) is of."""
+def get_benchmark_folder(wildcards):
+    """Folder of the benchmark that a family of features (bench_...) is of."""
+    return f"results/benchmark_items/{wildcards.family.removeprefix('bench_')}"
 
-    def found(wildcards):
-        benchmark = wildcards.family.removeprefix("bench_")
-        return f"results/benchmark_items/{benchmark}/{name}.parquet"
 
-    return found
+def get_benchmark_sets(wildcards):
+    """Texts and pictures of a benchmark, in the form of retrieval sets."""
+    return [f"{get_benchmark_folder(wildcards)}/sets.parquet"]
+
+
+def get_benchmark_images(wildcards):
+    """Pictures of a benchmark."""
+    return f"{get_benchmark_folder(wildcards)}/images.parquet"
 
 
 def get_benchmark_reader(wildcards):
