@@ -1,4 +1,5 @@
 import copy
+import re
 import shutil
 
 import pytest
@@ -143,10 +144,9 @@ def test_sizes_are_shown_in_a_fitting_unit(n_bytes, text):
 def test_cost_table_knows_every_rule_that_a_run_may_need(repository, world):
     costs = read_costs(str(repository / "resources" / "plan" / "costs.csv"), world)
     rules = {
-        line.removeprefix("rule ").rstrip(":")
+        name
         for path in (repository / "workflow" / "rules").glob("*.smk")
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if line.startswith("rule ")
+        for name in re.findall(r"^(?:rule|use rule \w+ as) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     units = ("image", "caption", "caption_epoch", "model_image", "weighted_model_image")
     only_in_the_other_world = {
