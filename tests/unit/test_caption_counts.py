@@ -57,10 +57,11 @@ def test_a_corpus_has_the_rows_of_its_files_or_of_its_subset(tmp_path):
 @pytest.mark.parametrize(
     ("name", "kind", "content"),
     [
-        ("a.tsv.gz", "tsv", gzip.compress(b"a jar\n" * 99)[:-9]),
+        ("a.tsv.gz", "tsv", gzip.compress(b"a jar\n" * 99, mtime=0)[:-9]),
         ("a.parquet", "parquet", b"PAR1\x15\x04\x15\x00PAR1"),
-        ("a.tar", "webdataset", gzip.compress(b"a jar" * 999)[:40]),
+        ("a.tar", "webdataset", gzip.compress(b"a jar" * 999, mtime=0)[:40]),
     ],
+    ids=["cut gzip", "cut parquet", "cut tar"],
 )
 def test_compressed_or_cut_file_that_is_damaged_is_named(tmp_path, name, kind, content):
     (tmp_path / name).write_bytes(content)
