@@ -110,7 +110,7 @@ rule tabulate_benchmarks:
         ),
         blind=get_benchmark_results("results/benchmark_items/{benchmark}/blind.parquet"),
         manifests=get_benchmark_manifests(),
-        published=get_benchmark_figures(),
+        published=[RESOURCES / "published" / "benchmarks.csv"],
     output:
         table="results/tables/benchmarks.csv",
     log:

@@ -340,12 +340,6 @@ def get_benchmark_manifests():
     return [str(path) for path in paths if path.exists()]
 
 
-def get_benchmark_figures():
-    """Published figures of benchmarks, if there are any."""
-    path = RESOURCES / "published" / "benchmarks.csv"
-    return [str(path)] if path.exists() else []
-
-
 def get_review_answers(wildcards):
     """The annotators' files that the config names."""
     answers = config["review"]["answers"]

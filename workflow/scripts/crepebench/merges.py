@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 
 RANGE_ROWS = 2_000_000
 """Rows of all files that are merged at once, but for one row group of each file."""
-MAX_FILES = 256
-"""Files that are open at once; systems allow a process 256 to 1,024."""
+MAX_FILES = 200
+"""Files that are open at once; systems allow a process 256 (macOS) or more, some of which are open anyway."""
 SEPARATOR = "\0"
 """Joins the fields of a key to one string with the same order; no field holds it."""
 KEY = "key"
