@@ -65,6 +65,7 @@ def all_settings(config: dict) -> None:
         "code": ["0"],
         "block": [],
         "benchmark": config["benchmarks"]["use"],
+        "zero_shot_set": list(config["benchmarks"]["zero_shot"]),
     }
     for name, function in inspect.getmembers(settings, inspect.isfunction):
         parameters = list(inspect.signature(function).parameters)

@@ -426,7 +426,7 @@ def test_training_twice_gives_one_model_that_the_workflow_loads(corpus, tmp_path
     paths = [str(corpus / "mini" / name) for name in ("captions", "images.zip")]
     for name in ("a", "b"):
         outputs = [str(tmp_path / name / file) for file in (CONFIG_FILE, WEIGHTS_FILE)]
-        train_mini_clip(*paths, *outputs, 1, json.dumps({"epochs": 1, "format": "cc12m"}))
+        train_mini_clip(*paths, *outputs, 4, 1, json.dumps({"epochs": 1, "format": "cc12m"}))
     first, second = ((tmp_path / name / WEIGHTS_FILE).read_bytes() for name in ("a", "b"))
     assert first == second
     model = load_model({"family": "open_clip"}, [str(tmp_path / "a" / n) for n in (CONFIG_FILE, WEIGHTS_FILE)])

@@ -74,6 +74,7 @@ wildcard_constraints:
     part="[0-9]{5}",
     n_parts="[0-9]{5}",
     seed="[0-9]+",
+    n_layers="[0-9]+",
     table="[a-z0-9_]+",
 
 

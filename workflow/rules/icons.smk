@@ -54,12 +54,12 @@ rule train_icons_model:
         captions="results/icons/corpora/{corpus}/captions",
         images="results/icons/corpora/{corpus}/images.zip",
     output:
-        config=f"results/icons/models/{{corpus}}/seed_{{seed}}/{CONFIG_FILE}",
-        weights=f"results/icons/models/{{corpus}}/seed_{{seed}}/{WEIGHTS_FILE}",
+        config=f"results/icons/models/{{corpus}}/text_layers_{{n_layers}}/seed_{{seed}}/{CONFIG_FILE}",
+        weights=f"results/icons/models/{{corpus}}/text_layers_{{n_layers}}/seed_{{seed}}/{WEIGHTS_FILE}",
     log:
-        "results/logs/train_icons_model/{corpus}_seed_{seed}.log",
+        "results/logs/train_icons_model/{corpus}_{n_layers}_seed_{seed}.log",
     benchmark:
-        "results/benchmarks/train_icons_model/{corpus}_seed_{seed}.tsv"
+        "results/benchmarks/train_icons_model/{corpus}_{n_layers}_seed_{seed}.tsv"
     priority: 10
     conda:
         "../../environment.yml"
@@ -67,7 +67,7 @@ rule train_icons_model:
         cfg=get_settings(icons_settings.training_settings, "corpus"),
         code=code_digest("train_icons_model.py"),
     message:
-        "Training a mini CLIP on {wildcards.corpus}, seed {wildcards.seed}"
+        "Training a mini CLIP of {wildcards.n_layers} text layers on {wildcards.corpus}, seed {wildcards.seed}"
     script:
         "../scripts/train_icons_model.py"
 

@@ -5,7 +5,14 @@ import os
 from glob import glob
 from itertools import filterfalse
 
-from crepebench import aliases, corpora, image_files, manifests, visual_genome
+from crepebench import (
+    aliases,
+    benchmark_manifests,
+    corpora,
+    image_files,
+    manifests,
+    visual_genome,
+)
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE
 from crepebench.weight_sources import is_fetched
 
@@ -245,7 +252,8 @@ def get_model_weights(model):
     definition = MODELS[model]
     if definition["source"] == "icons":
         corpus = definition["training_data"][0]
-        folder = f"results/icons/models/{corpus}/seed_{definition['seed']}"
+        depth = f"text_layers_{definition['text_layers']}"
+        folder = f"results/icons/models/{corpus}/{depth}/seed_{definition['seed']}"
         return [f"{folder}/{CONFIG_FILE}", f"{folder}/{WEIGHTS_FILE}"]
     if is_fetched(definition):
         return [f"results/weights/{model}.weights.json"]
@@ -254,3 +262,49 @@ def get_model_weights(model):
         return [str(weights)]
     depth = "*" if definition["family"] == "open_clip" else "**/*"
     return sorted(str(path) for path in weights.glob(depth) if path.is_file())
+
+
+def get_roots_of(benchmark):
+    """Folders and zips of pictures by name, as far as the manifest of the benchmark's reader asks for them."""
+    definition = settings.read_definition(config, "benchmarks", benchmark)
+    laid = {
+        f"zero_shot_{name}": [f"results/zero_shot/{name}"]
+        for name in config["benchmarks"]["zero_shot"]
+    }
+    configured = {
+        name: [place] for name, place in config["benchmarks"]["roots"].items()
+    }
+    places = {"run_images": get_image_places(), **laid, **configured}
+    manifest = RESOURCES / "benchmarks" / f"{definition['reader']}.yaml"
+    if not manifest.exists():
+        return places
+    asked = {*benchmark_manifests.read_manifest(str(manifest))["images"]}
+    asked |= {definition.get("options", {}).get("root")}
+    return {name: place for name, place in places.items() if name in asked}
+
+
+def get_existing_places(roots):
+    """Those of the places that are there or that the run makes."""
+    made = ("results/", *get_found_image_places())
+    return [
+        place
+        for places in roots.values()
+        for place in places
+        if place.startswith(made) or os.path.exists(place)
+    ]
+
+
+def get_benchmark_places(wildcards):
+    """Folders and zips of a benchmark's pictures that are there or that the run makes."""
+    name = getattr(wildcards, "benchmark", None)
+    return get_existing_places(
+        get_roots_of(name or wildcards.family.removeprefix("bench_"))
+    )
+
+
+def get_benchmark_settings(wildcards):
+    """What the items of a benchmark depend on."""
+    benchmark = wildcards.benchmark
+    return to_json(
+        settings.benchmark_settings(config, benchmark, get_roots_of(benchmark))
+    )

@@ -10,6 +10,7 @@ if __name__ == "__main__":
         images_path=snakemake.input.images,
         config_path=snakemake.output.config,
         weights_path=snakemake.output.weights,
+        n_layers=int(snakemake.wildcards.n_layers),
         seed=int(snakemake.wildcards.seed),
         cfg=snakemake.params.cfg,
     )

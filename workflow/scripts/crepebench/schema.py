@@ -379,6 +379,21 @@ RESULT_FIELDS = [
 BENCHMARK_SCORES = pa.schema(RESULT_FIELDS, metadata=made_by("score_benchmark"))
 BENCHMARK_BLIND = pa.schema(RESULT_FIELDS, metadata=made_by("audit_benchmark"))
 
+NEGATION_CONTROLS = pa.schema(
+    [*RESULT_FIELDS, ("control", pa.string())],  # what the scorer was given in place of the item's image, or lacked
+    metadata=made_by("score_image_controls"),
+)
+NEGATION_CHANGES = pa.schema(
+    [
+        ("item_id", pa.string()),
+        ("caption", pa.int64()),  # its place in the item
+        ("has_cue", pa.bool_()),  # whether it holds a negation cue
+        ("cosine", pa.float64()),  # of corrected and frozen feature
+        ("offset", pa.float64()),  # of the score to the cosine of image and corrected text
+    ],
+    metadata=made_by("score_image_controls"),
+)
+
 
 def write_table(path: str, schema: pa.Schema, rows: Iterable[dict]) -> int:
     """Writes rows to a Parquet file, group by group, whole or not at all.

@@ -10,10 +10,13 @@ from pathlib import Path
 
 from crepebench.families import PRODUCTIVITY, SYSTEMATICITY
 from crepebench.models import CONFIG_FILE
+from crepebench.zero_shot_sets import SETS as ZERO_SHOT_SETS
 
 HUB = "hf-hub:"
 ICONS = "icons"
 """Source of what is made here, from the embedded icons world."""
+TEXT_LAYERS = 4
+"""Layers of the text encoder of a model that is trained here, unless its definition says it."""
 
 
 def read_definition(config: Mapping, block: str, name: str) -> dict:
@@ -33,13 +36,48 @@ def read_definition(config: Mapping, block: str, name: str) -> dict:
     return definitions[name]
 
 
+CORRECTIONS = {
+    **{"peakpatch": {"family": "peakpatch", "variant": "joint"}, "negvector": {"family": "negvector"}},
+    **{
+        f"peakpatch_{variant}": {"family": "peakpatch", "variant": variant}
+        for variant in ("ecn", "scn", "no_anchor", "detached")
+    },
+}
+"""What corrects a model, by the beginning of its name: `peakpatch:<name>` is the model <name> with PeakPatch."""
+VARIANT_NAMES = {one["variant"]: name for name, one in CORRECTIONS.items() if "variant" in one}
+CORRECTED = "corrected"
+"""Source of a model that corrects another one."""
+
+
+def read_model(config: Mapping, name: str) -> dict:
+    """Returns the definition of a model, be it in the config or a corrected one.
+
+    A corrected model has `backbone`, the name of the other one, whose training data it shares.
+
+    Raises:
+        ValueError: nothing of that name is defined.
+    """
+    correction, is_corrected, backbone = name.partition(":")
+    if not is_corrected:
+        return read_definition(config, "models", name)
+    if correction not in CORRECTIONS:
+        raise ValueError(f"config: model {name!r}: {correction!r} is none of {', '.join(sorted(CORRECTIONS))}")
+    known = read_model(config, backbone)
+    shared = {key: known[key] for key in ("training_data", "seen_images")}
+    return {**CORRECTIONS[correction], "source": CORRECTED, "backbone": backbone, **shared}
+
+
 def model_names(config: Mapping, model: str) -> dict[str, int | None]:
     """Returns the names under which a model is measured, each with the seed of its training.
 
     A model that is trained here is trained once for each of `models.seeds`. With several seeds each training has a
-    name of its own, `<model>_seed<seed>`. Any other model has its own name, and no seed.
+    name of its own, `<model>_seed<seed>`; so has each that is corrected. Any other model has its own name, and no seed.
     """
-    if read_definition(config, "models", model)["source"] != ICONS:
+    definition = read_model(config, model)
+    if definition["source"] == CORRECTED:
+        correction = model.partition(":")[0]
+        return {f"{correction}:{name}": seed for name, seed in model_names(config, definition["backbone"]).items()}
+    if definition["source"] != ICONS:
         return {model: None}
     seeds = config["models"]["seeds"]
     return {model: seeds[0]} if len(seeds) == 1 else {f"{model}_seed{seed}": seed for seed in seeds}
@@ -54,12 +92,24 @@ def read_models(config: Mapping) -> dict[str, dict]:
         ValueError: two models are measured under one name.
     """
     models: dict[str, dict] = {}
-    for base, definition in config["models"]["definitions"].items():
+    for base in dict.fromkeys([*config["models"]["definitions"], *config["models"]["use"], *negation_models(config)]):
+        definition = read_model(config, base)
         for name, seed in model_names(config, base).items():
             if name in models:
                 raise ValueError(f"config: models.definitions: {base!r} and {models[name]['base']!r} are both {name!r}")
             models[name] = {**definition, "base": base, "seed": seed}
+            if definition["source"] == CORRECTED:
+                models[name]["backbone"] = name.partition(":")[2]
+            if definition["source"] == ICONS:
+                models[name].setdefault("text_layers", TEXT_LAYERS)
     return models
+
+
+def negation_models(config: Mapping) -> list[str]:
+    """Returns the models that negation.csv compares: each backbone, and all that corrects it."""
+    block = config["negation"]
+    corrections = ["negvector", *(VARIANT_NAMES[variant] for variant in block["variants"])]
+    return [name for backbone in block["models"] for name in (backbone, *(f"{one}:{backbone}" for one in corrections))]
 
 
 def used_models(config: Mapping) -> list[str]:
@@ -149,20 +199,27 @@ def waves_settings(config: Mapping, corpus: str, code: str) -> dict:
 
 WEIGHT_KEYS = ("family", "architecture", "weights", "tokenizer")
 """Keys of a model's definition that choose its files."""
-MODEL_KEYS = (*WEIGHT_KEYS, "image_size", "precision", "activation")
+MODEL_KEYS = (*WEIGHT_KEYS, "image_size", "precision", "activation", "variant")
 """And those that its features depend on."""
 
 
 def features_settings(config: Mapping, model: str) -> dict:
     """Returns what encoding with a model depends on."""
+    return {**config["features"], "store": config["stores"]["features"], "model": encoding_of(config, model)}
+
+
+def encoding_of(config: Mapping, model: str) -> dict:
+    """Returns what of a model's definition its features depend on; of a corrected one with those of its backbone."""
     definition = read_models(config)[model]
     encoding = {key: definition[key] for key in MODEL_KEYS if key in definition}
-    return {**config["features"], "store": config["stores"]["features"], "model": encoding}
+    if definition["source"] == CORRECTED:
+        encoding["backbone"] = encoding_of(config, definition["backbone"])
+    return encoding
 
 
 def scores_settings(config: Mapping, model: str) -> dict:
     """Returns what scoring with a model depends on, beside its features: a model may score pairs in its own way."""
-    return {"model": features_settings(config, model)["model"]}
+    return {"model": encoding_of(config, model)}
 
 
 def weights_settings(config: Mapping, model: str) -> dict:
@@ -338,11 +395,11 @@ def benchmark_settings(config: Mapping, benchmark: str, roots: Mapping) -> dict:
     return {**chosen, "reader": definition["reader"], "options": definition.get("options", {})}
 
 
-def zero_shot_settings(config: Mapping, name: str) -> dict:
+def zero_shot_settings(config: Mapping, zero_shot_set: str) -> dict:
     """Returns what the pictures of a set of classification depend on, beside its folder."""
-    chosen = config["benchmarks"]["zero_shot"][name]
+    chosen = config["benchmarks"]["zero_shot"][zero_shot_set]
     defaults = {"class_names": [], "n_images": None, "seed": 0}
-    return {"set": name, **{key: chosen.get(key, default) for key, default in defaults.items()}}
+    return {"set": zero_shot_set, **{key: chosen.get(key, default) for key, default in defaults.items()}}
 
 
 def benchmarks_tables_settings(config: Mapping) -> dict:
@@ -356,12 +413,15 @@ def benchmarks_tables_settings(config: Mapping) -> dict:
 
 
 def check_benchmarks(config: Mapping) -> None:
-    """Checks that every benchmark that the config uses is defined.
+    """Checks that every benchmark that the config uses is defined, and that the sets of classification are known.
 
     Raises:
         ValueError: one is not.
     """
     used_benchmarks(config)
+    for name in config["benchmarks"]["zero_shot"]:
+        if name not in ZERO_SHOT_SETS:
+            raise ValueError(f"config: benchmarks.zero_shot: {name!r} is none of {', '.join(sorted(ZERO_SHOT_SETS))}")
 
 
 def check_exclusions(config: Mapping) -> None:
@@ -460,11 +520,10 @@ def check_names(config: Mapping) -> None:
     Raises:
         ValueError: says which key names what is missing.
     """
-    for block in ("corpora", "models"):
-        for name in config[block]["use"]:
-            read_definition(config, block, name)
+    for name in config["corpora"]["use"]:
+        read_definition(config, "corpora", name)
     read_models(config)
-    for name in config["models"]["use"]:
+    for name in [*config["models"]["use"], *config["negation"]["models"]]:
         _check_model(config, name)
     if not models_of(config, SYSTEMATICITY):
         raise ValueError(
@@ -506,7 +565,10 @@ def _check_captioner(captioner: Mapping) -> None:
 
 def _check_model(config: Mapping, name: str) -> None:
     """Checks that a model can be loaded."""
-    definition = read_definition(config, "models", name)
+    definition = read_model(config, name)
+    if definition["source"] == CORRECTED:
+        _check_model(config, definition["backbone"])
+        return
     where = f"config: models.definitions.{name}"
     family = definition["family"]
     if family in ("openai_clip", "clip_fine_tune") and "architecture" not in definition:

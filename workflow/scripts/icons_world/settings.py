@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from crepebench.settings import ICONS, model_names, read_definition
+from crepebench.settings import ICONS, model_names, read_definition, read_model
 
 NOT_OF_CORPORA = ("n_images", "epochs", "control")
 """Keys of the block `icons` on which no corpus depends."""
@@ -44,8 +44,9 @@ def check_icons(config: Mapping) -> None:
     for role, name in config["icons"]["control"].items():
         if read_definition(config, "models", name)["source"] != ICONS:
             raise ValueError(f"config: icons.control.{role} names {name!r}, which is no model of the icons world")
-    for name in {*config["models"]["use"], *config["icons"]["control"].values()}:
-        if read_definition(config, "models", name)["source"] == ICONS:
+    used = [*config["models"]["use"], *config["negation"]["models"], *config["icons"]["control"].values()]
+    for name in dict.fromkeys(name.rpartition(":")[2] for name in used):
+        if read_model(config, name)["source"] == ICONS:
             _check_training(config, name)
 
 

@@ -23,8 +23,9 @@ logger = logging.getLogger(__name__)
 MODEL_CONFIG = {
     "embed_dim": 64,
     "vision_cfg": {"image_size": 48, "layers": [1, 1, 1, 1], "width": 16, "patch_size": None},
-    "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 64, "heads": 2, "layers": 4},
+    "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 64, "heads": 2},
 }
+"""Of open_clip, but for the number of text layers."""
 PREPROCESSING = {
     "mean": [0.5, 0.5, 0.5],
     "std": [0.25, 0.25, 0.25],
@@ -38,7 +39,7 @@ WARM_UP_SHARE = 0.1
 
 
 def train_mini_clip(
-    captions_path: str, images_path: str, config_path: str, weights_path: str, seed: int, cfg: str
+    captions_path: str, images_path: str, config_path: str, weights_path: str, n_layers: int, seed: int, cfg: str
 ) -> None:
     """Trains a mini CLIP on a corpus and writes it as an open_clip folder.
 
@@ -47,6 +48,7 @@ def train_mini_clip(
         images_path: zip with the images, named as the last part of each row's url.
         config_path: open_clip_config.json to write.
         weights_path: open_clip_model.safetensors to write, in the same folder.
+        n_layers: number of layers of the text tower.
         seed: seed of the weights and of the order of the rows.
         cfg: JSON of `epochs` and the corpus's `format`, one of `crepebench.corpora.PUBLISHED`.
     """
@@ -65,9 +67,10 @@ def train_mini_clip(
     preprocess = open_clip.transform.image_transform_v2(preprocess_config, is_train=False)
     images = read_images(images_path, [member for member, _ in rows], preprocess)
     tokens = open_clip.get_tokenizer("ViT-B-32")([text for _, text in rows])
-    model = open_clip.CLIP(**MODEL_CONFIG)
+    model_cfg = {**MODEL_CONFIG, "text_cfg": {**MODEL_CONFIG["text_cfg"], "layers": n_layers}}
+    model = open_clip.CLIP(**model_cfg)
     train(model, images, tokens, config["epochs"], seed)
-    model_config = {"model_cfg": MODEL_CONFIG, "preprocess_cfg": PREPROCESSING}
+    model_config = {"model_cfg": model_cfg, "preprocess_cfg": PREPROCESSING}
     with atomic_path(config_path) as partial:
         Path(partial).write_text(json.dumps(model_config, indent=2) + "\n", encoding="utf-8")
     with atomic_path(weights_path) as partial:
