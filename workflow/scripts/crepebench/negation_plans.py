@@ -21,7 +21,7 @@ from crepebench.caption_words import normalise
 from crepebench.graphs import OBJECT, Graph
 from crepebench.lexicon import Lexicon
 from crepebench.negation_forms import BARE, BEHIND, NegationForms, Template, deny_attribute, deny_object
-from crepebench.negation_slots import Slot, clean, contrast_of, find_slots, replace_words, shown
+from crepebench.negation_slots import Slot, clean, contrast_of, exchange, find_slots, replace_words, shown
 from crepebench.word_tables import WordTables
 
 HAS_CUE, NOT_PARSED, NO_SLOT, RARE = "caption_has_cue", "caption_not_parsed", "nothing_to_deny", "concept_rare"
@@ -55,6 +55,7 @@ class Plan(NamedTuple):
         denied_shown: false.
         affirmed_absent: false.
         denied_absent: true.
+        exchanged: the caption with the absent thing in the place of the one that is shown; false.
     """
 
     image_id: int
@@ -66,6 +67,7 @@ class Plan(NamedTuple):
     denied_shown: str
     affirmed_absent: str
     denied_absent: str
+    exchanged: str
 
 
 class Shown(NamedTuple):
@@ -252,7 +254,9 @@ def _plan(
         if slot.kind == OBJECT:
             base = slot.base if template.place == BEHIND else ""
             return deny_object(template, denies, base, concept, forms, tables.mass_nouns)
-        return replace_words(slot, deny_attribute(template, denies, slot.rest, concept, slot.is_plural, forms))
+        words = deny_attribute(template, denies, slot.rest, concept, slot.is_plural, forms)
+        return replace_words(captioned.text, slot, words)
 
     texts = [write(denies, concept) for concept in (slot.concept, absent) for denies in (False, True)]
-    return Plan(captioned.image_id, clean(captioned.text), slot, template, absent, *texts)
+    exchanged = exchange(captioned.text, slot, absent)
+    return Plan(captioned.image_id, clean(captioned.text), slot, template, absent, *texts, exchanged)

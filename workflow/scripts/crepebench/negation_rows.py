@@ -11,6 +11,8 @@ and two that do not.
 
 # ASSUME: where the right caption denies something, the wrong one of a pair affirms it (`wrong_of_negated: affirmed`):
 then a text that denies is right as often as it is wrong. With `negated` the wrong one denies what is shown.
+# ASSUME: half of the affirmative captions of pairs are the image's own, half the template's; where they are wrong, the
+own ones name the absent thing in the place of the one that is shown.
 """
 
 import hashlib
@@ -54,13 +56,14 @@ def pair_row(plan: Plan, config: Mapping, source: str = TEMPLATE) -> dict:
     """
     rng = rng_of(config["seed"], "pair", plan.image_id, plan.caption)
     is_negated, in_frame, denies = rng.random(3) < (config["negated_share"], 0.5, 0.5)
-    wrong = {AFFIRMED: plan.affirmed_absent, NEGATED: plan.denied_shown}
+    in_frame = in_frame or plan.template.place == BARE
+    wrong = {AFFIRMED: plan.affirmed_absent if in_frame else plan.exchanged, NEGATED: plan.denied_shown}
     if is_negated:
         which = config["wrong_of_negated"] if config["wrong_of_negated"] != BOTH else (AFFIRMED, NEGATED)[int(denies)]
         texts = plan.denied_absent, wrong[which]
         concept = plan.absent if which == AFFIRMED else plan.slot.concept
     else:
-        affirmed = plan.affirmed_shown if in_frame or plan.template.place == BARE else plan.caption
+        affirmed = plan.affirmed_shown if in_frame else plan.caption
         texts, concept = (affirmed, plan.denied_shown), plan.slot.concept
     return {
         "pair_id": digest("pair", plan.image_id, *texts),

@@ -39,11 +39,11 @@ class Slot(NamedTuple):
         place: BEHIND, NOUN or PREDICATE: which templates fit.
         concept: what is denied, in normal form.
         noun: for attributes, the noun that has it, in normal form; else "".
-        base: for objects, what stays of the caption; for attributes the caption.
-        start: for attributes, where the words stand that the template replaces.
-        end: likewise, their end.
+        base: for objects, what stays of the caption; else "".
+        start: where the words stand in the caption that are replaced: the noun; the attribute with its noun.
+        end: their end.
         rest: for NOUN, the noun with its other attributes.
-        is_plural: for attributes, whether the noun is.
+        is_plural: whether the noun is.
         kept: objects that the caption still names without what is denied, in normal form.
     """
 
@@ -73,7 +73,8 @@ def find_slots(caption: str, graph: Graph, no_concepts: Collection[str]) -> Iter
         if base:
             first = caption.find(base)
             kept = (one.text for _, one in objects if first <= one.start and one.end <= first + len(base))
-            yield Slot(OBJECT, BEHIND, atom.text, base=base, kept=tuple(kept))
+            place = {"start": atom.start, "end": atom.end, "is_plural": inflection.is_plural(atom.text, atom.surface)}
+            yield Slot(OBJECT, BEHIND, atom.text, base=base, kept=tuple(kept), **place)
     known = dict(objects)
     for i, atom in enumerate(graph.atoms):
         if atom.kind == ATTRIBUTE and atom.object in known:
@@ -143,7 +144,7 @@ def _attribute_slot(caption: str, graph: Graph, index: int) -> Slot | None:
     atom = graph.atoms[index]
     noun: Atom = graph.atoms[atom.object]
     plural = inflection.is_plural(noun.text, noun.surface)
-    same = {"kind": ATTRIBUTE, "concept": atom.text, "noun": noun.text, "base": caption, "is_plural": plural}
+    same = {"kind": ATTRIBUTE, "concept": atom.text, "noun": noun.text, "is_plural": plural}
     if atom.surface != atom.text:  # "bigger", "larger" deny something else
         return None
     if atom.end <= noun.start:
@@ -164,9 +165,16 @@ def _attribute_slot(caption: str, graph: Graph, index: int) -> Slot | None:
     return None
 
 
-def replace_words(slot: Slot, words: str) -> str:
-    """Returns the caption of a slot of an attribute with other words in its place; an article before agrees."""
-    return clean(inflection.replace_span(slot.base, slot.start, slot.end, words))
+def replace_words(caption: str, slot: Slot, words: str) -> str:
+    """Returns a caption with other words in the place of a slot; an article before agrees."""
+    return clean(inflection.replace_span(caption, slot.start, slot.end, words))
+
+
+def exchange(caption: str, slot: Slot, concept: str) -> str:
+    """Returns a caption that names another thing in the place of a slot: another object, or another attribute."""
+    if slot.kind == OBJECT:
+        return replace_words(caption, slot, inflection.inflect(concept, "NNS") if slot.is_plural else concept)
+    return replace_words(caption, slot, f"{concept} {slot.rest}".strip())
 
 
 def contrast_of(attribute: str, table: Mapping[str, tuple[str, tuple[str, ...]]]) -> tuple[str, ...]:
