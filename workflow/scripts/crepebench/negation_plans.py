@@ -223,25 +223,35 @@ def deal_absent(
 
     Each is dealt once, so that a thing is denied truly as often as falsely, but for those that are left over.
     """
-    deck = [rows[i][1].concept for i in rng.permutation(len(rows))]
-    dealt: list[str | None] = [None] * len(rows)
-    for i in rng.permutation(len(rows)):
+
+    def fits(i: int, concept: str) -> bool:
         number, slot, _ = rows[i]
         image_id = captions[number].image_id
+        if slot.kind == OBJECT:
+            return is_absent(concept, seen.objects[image_id], related)
+        known = seen.attributes[image_id]
+        return concept in contrast_of(slot.concept, tables.attributes) and (concept, slot.noun) not in known
+
+    return deal([slot.concept for _, slot, _ in rows], fits, rng)
+
+
+def deal(concepts: Sequence[str], fits: Callable[[int, str], bool], rng: np.random.Generator) -> list[str | None]:
+    """Deals some concepts to as many places, each once, where they fit; None where none that is left does.
+
+    Args:
+        concepts: what is dealt.
+        fits: says whether a concept fits a place.
+        rng: shuffles both.
+    """
+    deck = [concepts[i] for i in rng.permutation(len(concepts))]
+    dealt: list[str | None] = [None] * len(concepts)
+    for i in map(int, rng.permutation(len(concepts))):
         tried: set[str] = set()
         for place in range(len(deck) - 1, max(-1, len(deck) - 1 - MOST_LOOKED_AT), -1):
-            concept = deck[place]
-            if concept in tried:
-                continue
-            tried.add(concept)
-            if slot.kind == OBJECT:
-                fits = is_absent(concept, seen.objects[image_id], related)
-            else:
-                known = seen.attributes[image_id]
-                fits = concept in contrast_of(slot.concept, tables.attributes) and (concept, slot.noun) not in known
-            if fits:
+            if deck[place] not in tried and fits(i, deck[place]):
                 dealt[i] = deck.pop(place)
                 break
+            tried.add(deck[place])
     return dealt
 
 
