@@ -113,8 +113,8 @@ def build_negation_benchmark(
         forms_path: resources/negation/templates.yaml.
         tables_paths: tables of resources/foils.
         wordnet_path: folder written by `crepebench.wordnet.write_wordnet`.
-        questions_path: questions to write: id, image, box (null for all), captions (the right one first), template, form, polarity, kind,
-            frame and transfer (whether training has the frame: SEEN or NEW).
+        questions_path: questions to write: id, image, box (null for all), captions (the right one first), template,
+            form, polarity, kind, frame and transfer (whether training has the frame: SEEN or NEW).
         captions_path: images to write: image, box, captions, negated (captions that deny something truly), form, frame,
             transfer.
         classes_path: crops to write: image, box, class.

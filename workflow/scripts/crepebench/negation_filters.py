@@ -70,22 +70,19 @@ def refuse(denial: Denial, graph: Graph, forms: NegationForms) -> str:
 def is_denied(denial: Denial, graph: Graph, forms: NegationForms) -> bool:
     """Says whether a text denies what it should, and says nowhere that it is there.
 
-    The cue must reach the concept; the parser, which sees explicit denials alone, may find it as shown once at most,
-    in the reach of the cue, and not at all where the denial is explicit.
+    The cue must reach the concept, and the parser may find it as shown nowhere but in the reach of a cue: it takes
+    implicit denials ("free of jars") for a jar. What else the text says must be there, too.
     """
     if denial.concept.split()[-1] not in forms.denied_words(denial.text):
         return False
-    objects = [atom for atom in graph.atoms if atom.kind == OBJECT]
+    spans = forms.denied_spans(denial.text)
+    shown = [atom for atom in graph.atoms if not any(start <= atom.start and atom.end <= end for start, end in spans)]
+    objects = [atom.text for atom in shown if atom.kind == OBJECT]
     if denial.kind == OBJECT:
-        n_found = sum(atom.text == denial.concept for atom in objects)
-        n_others = sum(atom.text not in (denial.concept, *forms.no_concepts) for atom in objects)
-        return n_found <= 1 and (n_others > 0 or not denial.has_base)
-    of_noun = [
-        atom
-        for atom in graph.atoms
-        if atom.kind == ATTRIBUTE and atom.text == denial.concept and graph.atoms[atom.object].text == denial.noun
-    ]
-    return len(of_noun) <= 1 and any(atom.text == denial.noun for atom in objects)
+        others = [text for text in objects if text not in forms.no_concepts]
+        return denial.concept not in objects and (bool(others) or not denial.has_base)
+    attributes = [(atom.text, graph.atoms[atom.object].text) for atom in shown if atom.kind == ATTRIBUTE]
+    return (denial.concept, denial.noun) not in attributes and denial.noun in objects
 
 
 def check_denials(

@@ -119,23 +119,27 @@ class NegationForms:
             and all(self.fits(template, concept) for concept in concepts)
         ]
 
-    def denied_words(self, text: str) -> set[str]:
-        """Returns the words of a text that a cue denies, as they stand and as lemmas of nouns and adjectives.
+    def denied_spans(self, text: str) -> list[tuple[int, int]]:
+        """Returns where a text denies something: first character, and character behind the last, of each reach.
 
         A cue denies what stands behind it ("without a jar"), or before it ("a jar is missing"), up to the end of its
         clause; a word in -less, un- or non- denies its stem.
         """
-        text, found = text.lower(), set()
+        text, spans = text.lower(), []
         for cue in re.finditer(f"{FORWARD.pattern}|{self._cue.pattern}", text):
             end = CLAUSE_END.search(text, cue.end())
-            found.update(WORD.findall(text[cue.end() : end.start() if end else len(text)]))
+            spans.append((cue.end(), end.start() if end else len(text)))
         for cue in BACKWARD.finditer(text):
             start = max((end.end() for end in CLAUSE_END.finditer(text, 0, cue.start())), default=0)
-            found.update(WORD.findall(text[start : cue.start()]))
+            spans.append((start, cue.start()))
+        return spans + [word.span() for word in WORD.finditer(text) if word[0] in self._words]
+
+    def denied_words(self, text: str) -> set[str]:
+        """Returns the words of a text that it denies, as they stand and as lemmas of nouns and adjectives."""
+        found = {word for start, end in self.denied_spans(text) for word in WORD.findall(text.lower()[start:end])}
         lemmas = {lemmatise(word, pos) for word in found for pos in ("NOUN", "ADJ")}
-        words = set(self.morphological_words(text))
-        stems = {stem for table in (self.less, self.un) for stem, word in table.items() if word in words}
-        return found | lemmas | stems | {word.removeprefix("non-") for word in words}
+        stems = {stem for table in (self.less, self.un) for stem, word in table.items() if word in found}
+        return found | lemmas | stems | {word.removeprefix("non-") for word in found}
 
 
 def read_forms(path: str) -> NegationForms:
