@@ -7,7 +7,7 @@ templates are the default.
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -69,7 +69,8 @@ def build_negation_data(
         packed_path: zip to copy the images of tars into.
         cfg: JSON of `source` (as `read_captioned_images` takes it), `parser` (spaCy pipeline), `seed`, `use`, `forms`,
             `attribute_share`, `bare_share`, `min_count`, `negated_share`, `wrong_of_negated`, `validation_share`,
-            `most_captions` (null for all), and `generator` (`template`, or a config block `captioner` with `store`).
+            `most_captions` (null for all), and `generator` (`template`, or a config block
+            `captioner` with `store`).
 
     Raises:
         ValueError: the source gives no caption, or no pair.
@@ -87,7 +88,7 @@ def build_negation_data(
     if generator != TEMPLATE:
         from crepebench.negation_writers import rewrite_plans
 
-        plans, sources = rewrite_plans(plans, generator, counts)
+        plans, sources = rewrite_plans(plans, generator, make_judge(parser, forms), counts)
     plans, sources = check_plans(plans, sources, parser, forms, counts)
     pairs = list(distinct_rows((pair_row(p, config, s) for p, s in zip(plans, sources, strict=True)), "pair", counts))
     reasons: Counter = Counter()
@@ -141,6 +142,20 @@ def denials_of(plan: Plan) -> Iterator[Denial]:
     kind = plan.slot.kind
     yield Denial(plan.denied_shown, plan.affirmed_shown, kind, plan.slot.concept, noun, has_base)
     yield Denial(plan.denied_absent, plan.affirmed_absent, kind, plan.absent, noun, has_base)
+
+
+def make_judge(parser, forms: NegationForms) -> Callable[[Sequence[tuple[Plan, int, str]]], list[str]]:
+    """Returns what says why a model's denials, false (0) or true (1), of plans are of no use."""
+    fits = fits_clip()
+
+    def judge(rows: Sequence[tuple[Plan, int, str]]) -> list[str]:
+        denials = []
+        for plan, which, text in rows:
+            affirmed, concept = ((plan.caption, plan.slot.concept), (plan.exchanged, plan.absent))[which]
+            denials.append(Denial(text, affirmed, plan.slot.kind, concept, plan.slot.noun))
+        return check_denials(denials, lambda texts: parse_texts(texts, parser, ALL), forms, fits)
+
+    return judge
 
 
 def check_plans(
