@@ -13,7 +13,16 @@ from PIL import Image
 from crepebench.negation_data import build_negation_data
 from crepebench.negation_filters import fits_context
 from crepebench.negation_forms import read_forms
-from crepebench.negation_plans import Captioned, Shown, deal, make_related, plan_all, read_captions, rng_of
+from crepebench.negation_plans import (
+    Captioned,
+    Shown,
+    deal,
+    make_related,
+    make_visible,
+    plan_all,
+    read_captions,
+    rng_of,
+)
 from crepebench.negation_rows import is_false, pair_row, question_rows, split_of
 from crepebench.negation_slots import contrast_of
 from crepebench.parsing import ALL, parse_texts
@@ -54,7 +63,7 @@ def planned(parser, forms, tables):
     seen, texts = Shown({}, {}), captions(300)
     graphs = list(parse_texts(texts, parser, ALL))
     captioned = list(read_captions(list(enumerate(texts)), graphs, forms, seen))
-    return plan_all(captioned, seen, forms, tables, make_related(None), CONFIG, Counter()), seen
+    return plan_all(captioned, seen, forms, tables, make_related(None), make_visible(None), CONFIG, Counter()), seen
 
 
 def test_what_is_denied_truly_is_shown_by_no_caption_of_the_image(planned, tables):
@@ -114,16 +123,16 @@ def test_captions_that_deny_something_or_hold_nothing_are_counted(parser, forms,
     texts = ["a jar without a lid", "a picture", "jars that are blue and jars that are red", "a jar above a box"]
     seen, counts = Shown({}, {}), Counter()
     captioned = list(read_captions(list(enumerate(texts)), parse_texts(texts, parser, ALL), forms, seen))
-    plan_all(captioned, seen, forms, tables, make_related(None), CONFIG, counts)
+    plan_all(captioned, seen, forms, tables, make_related(None), make_visible(None), CONFIG, counts)
     assert counts["caption_has_cue"] == 1 and counts["nothing_to_deny"] == 1
-    assert counts["concept_rare"] + counts["nothing_absent"] + counts["attribute_ambiguous"] == 2
+    assert counts["concept_rare_or_invisible"] + counts["nothing_absent"] + counts["attribute_ambiguous"] == 2
 
 
 def test_an_attribute_is_not_denied_where_another_of_its_kind_has_another(parser, forms, tables):
     text = "a red jar above a blue jar"
     seen, counts = Shown({}, {}), Counter()
     captioned = list(read_captions([(1, text)], parse_texts([text], parser, ALL), forms, seen))
-    assert not plan_all(captioned, seen, forms, tables, make_related(None), CONFIG, counts)
+    assert not plan_all(captioned, seen, forms, tables, make_related(None), make_visible(None), CONFIG, counts)
     assert counts == {"attribute_ambiguous": 1}
 
 

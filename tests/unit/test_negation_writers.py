@@ -7,7 +7,7 @@ import pytest
 from crepebench.captioners import Answer, Captioner
 from crepebench.negation_data import check_plans, make_judge
 from crepebench.negation_forms import read_forms
-from crepebench.negation_plans import Shown, make_related, plan_all, read_captions
+from crepebench.negation_plans import Shown, make_related, make_visible, plan_all, read_captions
 from crepebench.negation_writers import prompt_of, rewrite_plans, rewritten_of
 from crepebench.parsing import ALL, parse_texts
 
@@ -51,7 +51,7 @@ def plans(parser, forms, tables):
     }
     seen = Shown({}, {})
     rows = list(read_captions(list(enumerate(TEXTS)), parse_texts(TEXTS, parser, ALL), forms, seen))
-    return plan_all(rows, seen, forms, tables, make_related(None), config, Counter())
+    return plan_all(rows, seen, forms, tables, make_related(None), make_visible(None), config, Counter())
 
 
 def config_of(tmp_path):

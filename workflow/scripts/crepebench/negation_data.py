@@ -20,7 +20,7 @@ from crepebench.lexicon import Lexicon
 from crepebench.long_captions import fits_clip
 from crepebench.negation_filters import Denial, check_denials
 from crepebench.negation_forms import BARE, NegationForms, read_forms
-from crepebench.negation_plans import Plan, Related, Shown, make_related, plan_all, read_captions
+from crepebench.negation_plans import Plan, Shown, make_related, make_visible, plan_all, prepare, read_captions
 from crepebench.negation_rows import NEGATED, TEMPLATE, pair_row, question_rows
 from crepebench.parsing import ALL, load_parser, parse_texts
 from crepebench.schema import (
@@ -77,12 +77,13 @@ def build_negation_data(
     """
     config = json.loads(cfg)
     forms, tables = read_forms(forms_path), read_word_tables(tables_paths)
-    related = make_related(Lexicon(read_wordnet(wordnet_path)))
+    lexicon = Lexicon(read_wordnet(wordnet_path))
+    related = make_related(lexicon)
     data = read_captioned_images(config["source"], packed_path)
     parser = load_parser(config["parser"])
     counts: dict[str, Counter] = {"row": data.counts}
     seen = annotated_objects(objects_path)
-    plans = make_plans(data, parser, forms, tables, related, seen, config, counts)
+    plans = make_plans(data, parser, forms, tables, lexicon, seen, config, counts)
     sources = [TEMPLATE] * len(plans)
     generator = config.get("generator", TEMPLATE)
     if generator != TEMPLATE:
@@ -117,7 +118,7 @@ def make_plans(
     parser,
     forms: NegationForms,
     tables: WordTables,
-    related: Related,
+    lexicon: Lexicon,
     seen: Shown,
     config: Mapping,
     counts: dict[str, Counter],
@@ -128,10 +129,11 @@ def make_plans(
     if most is not None and most < len(captions):
         chosen = np.sort(np.random.default_rng(config["seed"]).permutation(len(captions))[:most])
         captions = [captions[i] for i in chosen]
-    graphs = parse_texts((normalise(caption) for _, caption in captions), parser, ALL)
+    graphs = parse_texts((prepare(caption) for _, caption in captions), parser, ALL)
     captioned = list(read_captions(captions, graphs, forms, seen))
     reasons: Counter = Counter()
-    plans = plan_all(captioned, seen, forms, tables, related, config, reasons)
+    related, is_visible = make_related(lexicon), make_visible(lexicon)
+    plans = plan_all(captioned, seen, forms, tables, related, is_visible, config, reasons)
     counts["caption"] = reasons + Counter({READ: len(captioned), KEPT: len(plans)})
     return plans
 

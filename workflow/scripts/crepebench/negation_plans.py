@@ -12,7 +12,7 @@ beside the one that is named; other attributes are never denied, since captions 
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -24,12 +24,16 @@ from crepebench.negation_forms import BARE, BEHIND, NegationForms, Template, den
 from crepebench.negation_slots import Slot, clean, contrast_of, exchange, find_slots, replace_words, shown
 from crepebench.word_tables import WordTables
 
-HAS_CUE, NOT_PARSED, NO_SLOT, RARE = "caption_has_cue", "caption_not_parsed", "nothing_to_deny", "concept_rare"
+HAS_CUE, NOT_PARSED, NO_SLOT, RARE = (
+    *("caption_has_cue", "caption_not_parsed", "nothing_to_deny", "concept_rare_or_invisible"),
+)
 AMBIGUOUS, NO_CONTRAST = "attribute_ambiguous", "attribute_without_contrast"
 NO_ABSENT = "nothing_absent"
 """Reasons why a caption gives no plan."""
 MOST_LOOKED_AT = 200
 """Absent things of a deck that are looked at for a plan."""
+N_SENSES = 2
+"""Senses of a noun, the most usual first, of which a picture must be able to show one."""
 Related = Callable[[str, str], bool]
 
 
@@ -83,6 +87,11 @@ def rng_of(seed: int, *names: object) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest[:8], "big"))
 
 
+def prepare(caption: str) -> str:
+    """Returns a caption in lower case, without what does not say what is shown."""
+    return clean(normalise(caption))
+
+
 def read_captions(
     captions: Iterable[tuple[int, str]], graphs: Iterable[Graph], forms: NegationForms, seen: Shown
 ) -> Iterator[Captioned]:
@@ -90,19 +99,19 @@ def read_captions(
 
     Args:
         captions: image_id and caption.
-        graphs: of the captions in lower case, as `normalise` gives them.
+        graphs: of the captions as `prepare` gives them.
         forms: templates and words.
         seen: is added to.
     """
     for (image_id, caption), graph in zip(captions, graphs, strict=True):
-        text = normalise(caption)
+        text = prepare(caption)
         objects, attributes = shown(graph)
         seen.objects.setdefault(image_id, set()).update(objects)
         seen.attributes.setdefault(image_id, set()).update(attributes)
-        if graph.failed or not graph.atoms:
-            yield Captioned(image_id, text, (), NOT_PARSED)
-        elif forms.has_cue(text):
+        if forms.has_cue(text):
             yield Captioned(image_id, text, (), HAS_CUE)
+        elif graph.failed or not graph.atoms:
+            yield Captioned(image_id, text, (), NOT_PARSED)
         else:
             slots = tuple(find_slots(text, graph, forms.no_concepts))
             yield Captioned(image_id, text, slots, "" if slots else NO_SLOT)
@@ -122,6 +131,13 @@ def make_related(lexicon: Lexicon | None) -> Related:
     return related
 
 
+def make_visible(lexicon: Lexicon | None) -> Callable[[str], bool]:
+    """Returns what says whether a noun names what a picture can show: one of its first senses in WordNet does."""
+    if lexicon is None:
+        return lambda noun: True
+    return lambda noun: any(lexicon.is_visible(one) for one in lexicon.synsets(noun, "n")[:N_SENSES])
+
+
 def is_absent(concept: str, objects: Set[str], related: Related) -> bool:
     """Says whether an object is none of those that an image shows, nor related to one of them."""
     return concept not in objects and not any(related(concept, other) for other in objects)
@@ -133,6 +149,7 @@ def plan_all(
     forms: NegationForms,
     tables: WordTables,
     related: Related,
+    is_visible: Callable[[str], bool],
     config: Mapping,
     counts: Counter,
 ) -> list[Plan]:
@@ -144,16 +161,18 @@ def plan_all(
         forms: templates and words.
         tables: which attributes exclude each other; mass nouns.
         related: which nouns may name one thing.
+        is_visible: which nouns name what a picture can show.
         config: `seed`, `use`, `forms` (weight by form), `attribute_share`, `bare_share`, `min_count`.
         counts: takes the reasons of captions without a plan.
     """
     frequency: Counter = Counter()
     for objects in seen.objects.values():
         frequency.update(objects)
+    usable = {noun for noun, n in frequency.items() if n >= config["min_count"] and is_visible(noun)}
     chosen: dict[tuple[str, str], list[tuple[int, Slot, Template]]] = defaultdict(list)
     for number, captioned in enumerate(captions):
         rng = rng_of(config["seed"], captioned.image_id, captioned.text)
-        found = captioned.reason or _choose(captioned, seen, forms, tables, frequency, config, rng)
+        found = captioned.reason or _choose(captioned, seen, forms, tables, usable, config, rng)
         if isinstance(found, str):
             counts[found] += 1
         else:
@@ -177,7 +196,7 @@ def _choose(
     seen: Shown,
     forms: NegationForms,
     tables: WordTables,
-    frequency: Mapping[str, int],
+    concepts: Collection[str],
     config: Mapping,
     rng: np.random.Generator,
 ) -> tuple[Slot, Template] | str:
@@ -186,7 +205,7 @@ def _choose(
     reason = NO_SLOT
     for slot in captioned.slots:
         if slot.kind == OBJECT:
-            fault = RARE if frequency[slot.concept] < config["min_count"] else ""
+            fault = "" if slot.concept in concepts else RARE
         else:
             contrast = contrast_of(slot.concept, tables.attributes)
             others = {one for one, noun in seen.attributes[captioned.image_id] if noun == slot.noun}
@@ -269,4 +288,4 @@ def _plan(
 
     texts = [write(denies, concept) for concept in (slot.concept, absent) for denies in (False, True)]
     exchanged = exchange(captioned.text, slot, absent)
-    return Plan(captioned.image_id, clean(captioned.text), slot, template, absent, *texts, exchanged)
+    return Plan(captioned.image_id, captioned.text, slot, template, absent, *texts, exchanged)

@@ -15,6 +15,7 @@ from crepebench.caption_words import normalise, relation_words
 from crepebench.image_facts import ImageFacts, collect_facts, head_noun
 from crepebench.inflection import article_for, is_plural
 from crepebench.lexicon import Lexicon
+from crepebench.negation_plans import make_visible
 from crepebench.negation_slots import contrast_of
 from crepebench.word_tables import WordTables
 
@@ -146,12 +147,9 @@ def frequent_kinds(
         least: images at least that hold a kind.
     """
     counts = Counter(noun for scene in scenes for noun in {thing.noun for thing in scene.things})
+    is_visible = make_visible(lexicon)
     kinds = sorted((noun for noun, n in counts.items() if n >= least), key=lambda noun: (-counts[noun], noun))
-    visible = (
-        noun
-        for noun in kinds
-        if noun not in no_concepts and any(lexicon.is_visible(one) for one in lexicon.synsets(noun, "n"))
-    )
+    visible = (noun for noun in kinds if noun not in no_concepts and is_visible(noun))
     return list(visible)[:most]
 
 

@@ -21,11 +21,16 @@ from crepebench.image_facts import COPULAS
 from crepebench.negation_forms import BEHIND, NOUN, PREDICATE
 
 JOINING = re.compile(
-    r"(?:[,;:–-]|\b(?:and|or|with|that|which|who|is|are|was|were|has|have|of|on|in|at|by|from|to|near)\b|\s)+$"
+    r"(?:[,;:–-]|\b(?:and|or|with|that|which|who|is|are|was|were|has|have|of|on|in|at|by|from|to|near|while|as|when|where|into|for)\b|\s)+$"
 )
 """What may not end a base."""
-NOISE = re.compile(r"\s*(?:\s[-–|]\s.*|<[^>]*>.*|[,.]\s.*|\bby\s*$|[\s.,;:-]+$)")
-"""Where the part of a web caption ends that says what is shown: at a dash, a tag, or the end of a sentence."""
+NOISE = re.compile(r"\s*(?:\s[-–|]\s.*|<[^>]*>.*|[\s.,;:-]+$)")
+"""Where the part of a web caption ends that says what is shown: at a dash, at a tag, or before marks at its end."""
+SENTENCE_END = re.compile(r"[.!?;]\s")
+POINTING = re.compile(r"\b(?:he|she|it|they|him|his|her|hers|its|their|them|each other)\b")
+"""What points at an object that stood before."""
+MAY_STAND_BEFORE = frozenset((*inflection.PREPOSITIONS, "and", "or", "of", "two", "three", "four", "some", "several"))
+"""Words before a noun that make no compound with it."""
 FINITE = re.compile(r"\b(?:is|are|was|were)\b")
 """In a base it would make a sentence, to which most templates cannot be joined."""
 JOINED = re.compile(r"(?:,|\band\b|, and\b|\bwith\b)\s*$")
@@ -69,7 +74,7 @@ def find_slots(caption: str, graph: Graph, no_concepts: Collection[str]) -> Iter
     """
     objects = [(i, atom) for i, atom in enumerate(graph.atoms) if atom.kind == OBJECT and atom.text not in no_concepts]
     for i, atom in objects:
-        base = _base_without(caption, graph, i, no_concepts)
+        base = "" if _is_compound(caption, graph, i) else _base_without(caption, graph, i, no_concepts)
         if base:
             first = caption.find(base)
             kept = (one.text for _, one in objects if first <= one.start and one.end <= first + len(base))
@@ -117,7 +122,19 @@ def _base_without(caption: str, graph: Graph, index: int, no_concepts: Collectio
             if any(caption[one.end : start].strip() == "" for one in links) or JOINED.search(caption[:start]):
                 base = caption[start:]
     base = clean(base)
-    return "" if FINITE.search(base) else base
+    points_back = not before and POINTING.search(base)
+    return "" if points_back or FINITE.search(base) or SENTENCE_END.search(base) else base
+
+
+def _is_compound(caption: str, graph: Graph, index: int) -> bool:
+    """Says whether other words before a noun may make another thing of it: "snow board"."""
+    atom = graph.atoms[index]
+    start = _phrase_start(caption, graph, index)
+    before = caption[:start].rstrip()
+    if caption[start : atom.start].strip() or not before or before[-1] in ",.;:-":
+        return False
+    ends = {one.end for one in graph.atoms if one.kind == RELATION}
+    return len(before) not in ends and before.split()[-1] not in MAY_STAND_BEFORE
 
 
 def clean(text: str) -> str:
