@@ -9,9 +9,10 @@ import pytest
 from crepebench.benchmark_items import SHAPES, check_items
 from crepebench.benchmark_pools import POOL_SHAPES
 from crepebench.benchmark_readers.negation import read
-from crepebench.negation_benchmark import make_captions, make_classes, make_questions, pack_images
+from crepebench.negation_benchmark import make_captions, make_classes, pack_images
 from crepebench.negation_forms import read_forms
 from crepebench.negation_plans import make_related, rng_of
+from crepebench.negation_questions import make_questions
 from crepebench.negation_scenes import frequent_kinds, make_scenes, pair_view
 
 KINDS = ("jar", "box", "key", "fan", "church", "wallet", "bell", "cup")
@@ -153,5 +154,5 @@ def test_images_of_several_places_come_into_one_zip(tmp_path):
     pack_images(rows, str(tmp_path / "packed.zip"))
     with zipfile.ZipFile(tmp_path / "packed.zip") as packed:
         assert {name: packed.read(name) for name in packed.namelist()} == {"1.jpg": b"one", "2.jpg": b"two"}
-    with pytest.raises(ValueError, match="two images are called 1.jpg"):
+    with pytest.raises(ValueError, match=r"two images are called 1\.jpg"):
         pack_images([rows[0], rows[0]], str(tmp_path / "packed.zip"))
