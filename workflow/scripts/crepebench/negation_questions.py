@@ -142,6 +142,7 @@ def _draft(
 def choose_template(
     forms: NegationForms, kind: str, place: str, concepts: Sequence[str], config: Mapping, rng: np.random.Generator
 ) -> Template | None:
+    """Returns a test template that can deny each of some concepts, drawn by the weights of forms; None without one."""
     fitting = forms.fitting(kind, [place], TEST, concepts)
     weights = {form: config["forms"].get(form, 0) for form in dict.fromkeys(one.form for one in fitting)}
     total = sum(weights.values())
