@@ -378,6 +378,35 @@ RESULT_FIELDS = [
 ]
 BENCHMARK_SCORES = pa.schema(RESULT_FIELDS, metadata=made_by("score_benchmark"))
 BENCHMARK_BLIND = pa.schema(RESULT_FIELDS, metadata=made_by("audit_benchmark"))
+NEGATION_PAIRS = pa.schema(
+    [
+        ("pair_id", pa.string()),
+        ("split", pa.string()),  # train, validation: by image
+        ("image_id", pa.int64()),  # of table IMAGES
+        ("caption", pa.string()),  # the right one
+        ("negated", pa.string()),  # the wrong one, which denies what the image shows
+        ("polarity", pa.string()),  # of the right one: affirmative, negated (a true negation)
+        ("form", pa.string()),  # of the negation: explicit, implicit, morphological
+        ("kind", pa.string()),  # of what is denied: object, attribute
+        ("concept", pa.string()),  # what the wrong caption denies, in normal form
+        ("template", pa.string()),  # its name in the table of templates
+        ("source", pa.string()),  # template, llm, released
+    ],
+    metadata=made_by("build_negation_data"),
+)
+NEGATION_QUESTIONS = pa.schema(
+    [
+        ("question_id", pa.string()),
+        ("split", pa.string()),
+        ("image_id", pa.int64()),
+        ("captions", pa.list_(pa.string())),  # the right one first
+        ("roles", pa.list_(pa.string())),  # right, negated, affirmed, other_image, reworded
+        ("template", pa.string()),  # of the right one: positive, negative, hybrid
+        ("form", pa.string()),
+        ("kind", pa.string()),
+    ],
+    metadata=made_by("build_negation_data"),
+)
 
 NEGATION_CONTROLS = pa.schema(
     [*RESULT_FIELDS, ("control", pa.string())],  # what the scorer was given in place of the item's image, or lacked
