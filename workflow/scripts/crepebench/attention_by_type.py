@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from crepebench.measures import write_csv
+
 NEGATION_WORDS = frozenset("no not without never neither nor nothing none n't".split())
 SELECTIVE_RATIO = 1.5
 NEGATION, CONTENT, OTHER = "negation", "content", "other"
@@ -133,6 +135,25 @@ def compare_attention(prompts: Sequence[Prompt], attend: Callable[[str], tuple[n
     selective = [row["head"] for row in rows if row["selective"]]
     share = 100.0 * len(selective) / len(rows)
     return {"heads": rows, "selective": selective, "share_selective": share, "n_prompts": len(means)}
+
+
+def write_attention(prompts_path: str, attend: Callable[[str], tuple[np.ndarray, Offsets]], table_path: str) -> dict:
+    """Writes the attention of each head by kind of word as CSV (COLUMNS), and returns what was found.
+
+    Args:
+        prompts_path: attention_prompts.yaml.
+        attend: as in `compare_attention`.
+        table_path: CSV to write; `selective` is yes or no.
+    """
+    found = compare_attention(read_prompts(prompts_path), attend)
+    rows = [
+        {name: f"{value:.6f}" if isinstance(value, float) else value for name, value in row.items()}
+        | {"ratio": "" if row["ratio"] is None else f"{row['ratio']:.6f}"}
+        | {"selective": "yes" if row["selective"] else "no"}
+        for row in found["heads"]
+    ]
+    write_csv(table_path, COLUMNS, rows)
+    return found
 
 
 def _check_cover(prompt: Prompt, offsets: Offsets, spans: Iterable[tuple[int, int]]) -> None:
