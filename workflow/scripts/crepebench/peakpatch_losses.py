@@ -4,6 +4,7 @@ Source: paper "PeakPatch, arXiv 2607.23271", section 3.4, and the released code 
 of the scores, weight of the offsets, texts that compete for an image).
 """
 
+import torch
 from torch.nn import functional
 
 SCALE = 100.0
@@ -29,8 +30,6 @@ def contrastive_loss(images, right, wrong, texts: str = RIGHT_TEXTS):
     Raises:
         ValueError: `texts` is unknown.
     """
-    import torch
-
     if texts not in (RIGHT_TEXTS, ALL_TEXTS):
         raise ValueError(f"unknown texts {texts!r}: use {RIGHT_TEXTS} or {ALL_TEXTS}")
     own = torch.arange(len(images), device=images.device)
