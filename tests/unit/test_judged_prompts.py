@@ -3,12 +3,14 @@ import json
 import numpy as np
 import pytest
 
+from crepebench.accounting import read_accounting
 from crepebench.judged_prompts import (
     Judgement,
     export_embeddings,
     read_judgements,
     read_prompts,
     score_judgements,
+    tabulate_judged_prompts,
 )
 
 PROMPTS = "Prompts,Affirmative,Negated\na book with no cover,a book,cover\na street without cars,a street,cars\n"
@@ -98,6 +100,16 @@ def test_bad_row_stops_by_name_or_is_counted(tmp_path, prompts, row, reason):
     answers, counts = read_judgements(path, prompts, bad_rows="skip")
     assert list(answers) == ["p002"]
     assert counts == {"prompt": {"read": 2, "kept": 1, "not_judged": 1}, "judgement": {"read": 2, "kept": 1, reason: 1}}
+
+
+def test_table_holds_the_shares_and_the_counts_add_up(tmp_path):
+    paths = write(tmp_path, "prompts.csv", PROMPTS), write(tmp_path, "judge.csv", f"{HEAD}p002,yes,no\np009,yes,no\n")
+    tabulate_judged_prompts(*paths, str(tmp_path / "table.csv"), str(tmp_path / "counts.csv"), '{"bad_rows": "skip"}')
+    assert (tmp_path / "table.csv").read_text() == "metric,value,n_prompts\naff,100.00,1\nneg,100.00,1\ncomb,100.00,1\n"
+    assert {(row["unit"], row["reason"]): row["count"] for row in read_accounting([str(tmp_path / "counts.csv")])} == {
+        **{("prompt", "read"): 2, ("prompt", "kept"): 1, ("prompt", "not_judged"): 1},
+        **{("judgement", "read"): 2, ("judgement", "kept"): 1, ("judgement", "unknown_prompt"): 1},
+    }
 
 
 def test_nothing_judged_is_no_score(tmp_path, prompts):

@@ -45,6 +45,7 @@ def test_distance_that_only_falls_peaks_at_layer_1_which_is_its_own_anchor():
     found = choose_layers([0.6, 0.5, 0.4, 0.3, 0.2, 0.1], RISING)
     assert (found["peak"], found["anchor"]) == (1, 1)
     assert any("the anchor is the peak (1)" in warning for warning in found["warnings"])
+    assert any("D is highest at layer 1" in warning for warning in found["warnings"])
 
 
 def test_no_layer_before_an_early_onset_gives_two_before_the_peak():

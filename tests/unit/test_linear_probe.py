@@ -39,3 +39,4 @@ def test_too_few_pairs_give_a_reason_instead_of_a_probe():
 def test_words_are_counted_whole():
     (row,) = count_words(["There is no note, and it isn't a knot; not lacking."])
     assert row.sum() == 4
+    assert count_words(["a treeless, unlit scene", "a non-red cup, anything but full"]).sum(axis=1).tolist() == [2, 2]

@@ -39,8 +39,10 @@ def test_voice_changes_where_a_caption_is_one_clause(rules, caption, expected):
 
 
 def test_synonyms_agree_in_number_article_and_capital(rules):
-    assert paraphrase("Small taxis and an automobile", rules, "synonym") == "Little cabs and a car"
-    assert paraphrase("a taxi to the left of a sofa", rules, "synonym") == "a cab on the left of a couch"
+    assert paraphrase("Small taxis", rules, "synonym") == "Little taxis"
+    assert paraphrase("two taxis to the left of a box", rules, "synonym") == "two cabs to the left of a box"
+    assert paraphrase("an automobile in front of a box", rules, "synonym") == "a car in front of a box"
+    assert paraphrase("a box to the left of a key", rules, "synonym") == "a box on the left of a key"
     assert paraphrase("a smaller taxicab", rules, "synonym") is None
 
 

@@ -85,7 +85,9 @@ def analyse_layers(
     triples_rows = rows[: config["n_triples"]]
     if not triples_rows:
         raise ValueError(f"{pairs_path}: no pair of the split {SPLIT} can be analysed: {dict(counts)}")
-    counts.update({KEPT: len(triples_rows), NOT_DRAWN: len(rows) - len(triples_rows)})
+    counts[KEPT] = len(triples_rows)
+    if len(rows) > len(triples_rows):
+        counts[NOT_DRAWN] = len(rows) - len(triples_rows)
     encoder = load_model(config["model"], weights_paths)
     reader = LayerReader(TextLayers(encoder.model), lambda texts: encoder.tokenise(texts).ids, config["batch_size"])
     right, wrong = ([row[name] for row in triples_rows] for name in ("caption", "negated"))
@@ -146,7 +148,8 @@ def draw_rows(
     for row, place in zip(found, features.rows_of(CROP, ids), strict=True):
         row["feature"] = int(place)
     usable = sorted((row for row in found if row["feature"] != ABSENT), key=lambda row: row["pair_id"])
-    counts[NO_FEATURE] += len(found) - len(usable)
+    if len(found) > len(usable):
+        counts[NO_FEATURE] = len(found) - len(usable)
     return [usable[i] for i in np.random.default_rng(seed).permutation(len(usable))]
 
 

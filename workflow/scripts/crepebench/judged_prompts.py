@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crepebench.accounting import KEPT, READ
+from crepebench.accounting import KEPT, READ, write_accounting
 from crepebench.file_faults import named_faults
 from crepebench.files import atomic_path
+from crepebench.measures import write_csv
 
 logger = logging.getLogger(__name__)
 
@@ -137,7 +138,7 @@ def read_judgements(
     if missing:
         first = ", ".join(missing[:SHOWN]) + (", ..." if len(missing) > SHOWN else "")
         logger.warning("%s: %d of %d prompts are not judged: %s", path, len(missing), len(known), first)
-    counts = Counter({READ: len(known), KEPT: len(answers), NOT_JUDGED: len(missing)})
+    counts = Counter({READ: len(known), KEPT: len(answers), **({NOT_JUDGED: len(missing)} if missing else {})})
     return answers, {"prompt": counts, "judgement": rows}
 
 
@@ -170,6 +171,27 @@ def score_judgements(answers: dict[str, Judgement]) -> dict:
     lacking = np.array([not answers[id_].negated_present for id_ in sorted(answers)])
     shares = {"aff": affirmed, "neg": lacking, "comb": affirmed & lacking}
     return {**{name: 100.0 * float(values.mean()) for name, values in shares.items()}, "n_prompts": len(answers)}
+
+
+def tabulate_judged_prompts(
+    prompts_path: str, judgements_path: str, table_path: str, accounting_path: str, cfg: str
+) -> None:
+    """Writes Aff, Neg and Comb of a judge's answers as CSV (metric, value, n_prompts), and counts of both files.
+
+    Args:
+        prompts_path: CSV of prompts.
+        judgements_path: CSV of a judge's answers.
+        table_path: CSV to write; values in percent.
+        accounting_path: counts to write.
+        cfg: JSON of `bad_rows`, ERROR or SKIP.
+    """
+    answers, counts = read_judgements(judgements_path, read_prompts(prompts_path), json.loads(cfg)["bad_rows"])
+    scores = score_judgements(answers)
+    rows = [
+        {"metric": name, "value": scores[name], "n_prompts": scores["n_prompts"]} for name in ("aff", "neg", "comb")
+    ]
+    write_csv(table_path, ("metric", "value", "n_prompts"), rows)
+    write_accounting(accounting_path, "judged_prompts", counts)
 
 
 def _read_rows(path: str, columns: Sequence[str]) -> list[dict]:

@@ -54,6 +54,8 @@ def choose_layers(distance: Sequence[float], alignment: Sequence[float], overrid
             f"no collapse: D is {d[-1]:.4f} at the last layer ({n_layers}) and {d[rule_peak - 1]:.4f} at the peak "
             f"({rule_peak})"
         )
+    elif rule_peak == 1:
+        warnings.append("D is highest at layer 1: it does not rise before it falls")
     onset = find_onset(a)
     if onset is None:
         warnings.append("no onset: A rises nowhere by more than its mean slope, so all layers count as before it")

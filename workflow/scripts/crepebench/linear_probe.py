@@ -15,8 +15,15 @@ SHARE_OF_TEST = 0.2
 PENALTY = 1.0
 MOST_ITERATIONS = 1000
 FEWEST_PAIRS = 10
-WORDS = (*CUES, *PHRASES, "n't")
-"""What the baseline counts."""
+IMPLICIT = ("anything but", "far from", "other than")
+WORDS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        *(rf"\b{word}\b" for word in (*CUES, *PHRASES, *IMPLICIT)),
+        *(r"n['\u2019]t\b", r"\bnon-?[a-z]{3,}", r"\bun[a-z]{3,}", r"[a-z]{3,}less\b"),
+    )
+)
+"""What the baseline counts: words that deny, and words that may do so by a prefix or suffix."""
 
 
 def split_pairs(pair_groups: Sequence, seed: int) -> np.ndarray:
@@ -36,9 +43,7 @@ def split_pairs(pair_groups: Sequence, seed: int) -> np.ndarray:
 
 def count_words(captions: Sequence[str]) -> np.ndarray:
     """Returns how often each negation word stands in each caption, (n, number of WORDS) float64."""
-    ends = {word: re.compile(rf"\b{word}\b", re.IGNORECASE) for word in WORDS if word != "n't"}
-    ends["n't"] = re.compile("n['\u2019]t\\b", re.IGNORECASE)
-    return np.array([[len(ends[word].findall(caption)) for word in WORDS] for caption in captions], np.float64)
+    return np.array([[len(word.findall(caption)) for word in WORDS] for caption in captions], np.float64)
 
 
 def accuracy(affirmative: np.ndarray, negated: np.ndarray, is_test: np.ndarray) -> tuple[float, float]:

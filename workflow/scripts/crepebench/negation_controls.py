@@ -182,5 +182,7 @@ def _judge(conditions: Mapping[str, Mapping]) -> dict:
         else f"{condition} {'is flat' if shape == FLAT else shape}"
         for condition, shape in shapes.items()
     )
+    if share is not None:
+        words += f"; the greatest distance of paraphrases is {share:.2f} times that of negations"
     verdict = f"{AS_PUBLISHED}; {words}" if as_published else f"not as the paper says: {words}"
     return {"paraphrase_share": share, "as_published": as_published, "verdict": verdict}

@@ -92,16 +92,18 @@ def paraphrase(caption: str, rules: Rules, kind: str) -> str | None:
 
 
 def replace_words(caption: str, words: Mapping[str, str]) -> str:
-    """Replaces each word or phrase that has a replacement, the longest first; "a" and "an" agree, a capital stays."""
-    found = caption
-    if not words:
-        return found
-    for match in reversed(list(_pattern(tuple(words)).finditer(caption))):
-        replacement = words[match[0].lower()]
-        if match[0][0].isupper():
-            replacement = replacement[0].upper() + replacement[1:]
-        found = replace_span(found, match.start(), match.end(), replacement)
-    return found
+    """Replaces the first word or phrase that has a replacement; "a" and "an" agree, a capital stays.
+
+    # ASSUME: a paraphrase replaces one word or phrase, since a negation changes as little; of those that begin at one
+    place the longest counts.
+    """
+    match = _pattern(tuple(words)).search(caption) if words else None
+    if not match:
+        return caption
+    replacement = words[match[0].lower()]
+    if match[0][0].isupper():
+        replacement = replacement[0].upper() + replacement[1:]
+    return replace_span(caption, match.start(), match.end(), replacement)
 
 
 _patterns: dict[tuple[str, ...], re.Pattern] = {}
