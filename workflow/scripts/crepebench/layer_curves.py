@@ -1,7 +1,7 @@
 """Measure, layer by layer, how far a caption lies from its negation, and how near to its image.
 
 D(l) is the mean of 1 - cos(f^l(right), f^l(negated)), A(l) that of cos(f^l(right), f_I). Both are means over triples of
-image, right caption and false negation. Source: paper "PeakPatch" (arXiv 2607.23271), section 3.2.
+image, right caption and false negation. Source: paper "PeakPatch" (arXiv 2607.23271), layer analysis.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Set the distance of a caption and its negation beside that of a paraphrase, and of a random caption.
 
 Only if the curve of negation rises and falls, and the others do not, is the fall one of negation and not of the text
-tower. Source: paper "PeakPatch" (arXiv 2607.23271), section 3.2: 1,000 pairs a condition; where its paraphrases come
+tower. Source: paper "PeakPatch" (arXiv 2607.23271), layer analysis: 1,000 pairs a condition; where its paraphrases come
 from is not said.
 """
 
