@@ -1,6 +1,6 @@
 """Analyse the layers of a frozen text tower: curves, chosen layers, control experiment and linear probe.
 
-Source: paper "PeakPatch" (arXiv 2607.23271), layer analysis and appendix D. The triples come from the validation split of
+Source: paper "PeakPatch" (arXiv 2607.23271), layer analysis and appendix D. Triples come from the validation split of
 table NEGATION_PAIRS; image features from the model's index of features; what layers say of texts is computed here.
 """
 

@@ -1,7 +1,7 @@
 """Choose the peak layer and the anchor layer from the curves D and A, by a rule without parameters.
 
 The paper takes the layer where negation is told apart best (the peak), and a layer before it where the text is not yet
-drawn to the image (the anchor); "PeakPatch" (arXiv 2607.23271), layer analysis. It gives no exact rule, so this is ours:
+drawn to the image (the anchor); "PeakPatch" (arXiv 2607.23271), layer analysis. It gives no exact rule; this is ours:
 
     peak    smallest l in 1..L-1 where D(l) is the maximum of 1..L-1
     onset   smallest l >= 2 where A(l) - A(l-1) is more than the mean slope (A(L) - A(1)) / (L - 1)
