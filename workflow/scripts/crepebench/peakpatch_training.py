@@ -1,0 +1,208 @@
+"""Train PeakPatch on features of a frozen model: correction and scorer, together or alone.
+
+Source: paper "PeakPatch, arXiv 2607.23271", section 3.4, and the release. An epoch is one pass over the questions; the
+pairs are cycled beside them, so that an epoch may see a part of them only.
+
+# ASSUME: the correction alone takes as many steps as both together, so that variants differ in nothing else.
+# ASSUME: all validation questions are judged; the release leaves out the last ones that fill no batch.
+# ASSUME: pre-training takes the pairs whose wrong caption holds the negation, as those of the release all do.
+"""
+
+import hashlib
+from dataclasses import astuple
+from typing import NamedTuple
+
+import numpy as np
+
+from crepebench.peakpatch_data import (
+    ABSENT,
+    OPTIONS,
+    Data,
+    batches,
+    cycled_batch,
+    shuffle_options,
+)
+from crepebench.peakpatch_judging import question_hits
+from crepebench.peakpatch_settings import DETACHED, ECN_PART, NO_ANCHOR, SCN_PART, Training
+from crepebench.peakpatch_stage import Stage
+
+PRETRAINING, TRAINING = "pretraining", "training"
+PRETRAINING_SEED, WEIGHTS_SEED = 4, 5
+
+
+class Trained(NamedTuple):
+    """Trained networks.
+
+    Attributes:
+        networks: torch ModuleDict with "ecn" and "scn", as far as the variant has them.
+        curve: rows of `Stage.run`; before them epoch 0, of the networks after any pre-training.
+        stages: what was trained, with its checkpoint, which the caller removes once all is written.
+    """
+
+    networks: "torch.nn.ModuleDict"
+    curve: list[dict]
+    stages: list[Stage]
+
+
+def build_networks(width: int, dim: int, settings: Training, seed: int):
+    """Returns untrained networks of a variant, as a torch ModuleDict."""
+    import torch
+
+    from crepebench.peakpatch_networks import FULL, Correction, Scorer
+    from crepebench.peakpatch_networks import NO_ANCHOR as WITHOUT_ANCHOR
+
+    networks = torch.nn.ModuleDict()
+    with torch.random.fork_rng():
+        torch.manual_seed(int(np.random.SeedSequence([seed, WEIGHTS_SEED]).generate_state(1)[0]))
+        if settings.has_ecn:
+            form = WITHOUT_ANCHOR if settings.variant == NO_ANCHOR else FULL
+            networks[ECN_PART] = Correction(width, dim, form, settings.attends)
+        if settings.has_scn:
+            networks[SCN_PART] = Scorer(dim)
+    return networks
+
+
+def train(data: Data, settings: Training, seed: int, folder: str | None = None, device: str = "cpu") -> Trained:
+    """Trains a variant.
+
+    Args:
+        data: what is trained on.
+        settings: of the training.
+        seed: of weights, orders and dropout.
+        folder: for checkpoints, with which a killed training goes on; None keeps none.
+        device: "cpu" or "cuda".
+
+    Raises:
+        ValueError: there are no questions, or no pairs for a correction.
+    """
+    if not len(data.questions) or not len(data.validation) or (settings.has_ecn and not len(data.pairs)):
+        n = len(data.pairs), len(data.questions), len(data.validation)
+        raise ValueError("PeakPatch cannot be trained on {} pairs, {} questions, {} validation questions".format(*n))
+    networks = build_networks(data.captions.width, data.captions.dim, settings, seed).to(device).eval()
+    steps, stages, key = Steps(data, networks, settings, seed, device), [], _digest(data, settings, seed)
+    chosen = np.flatnonzero(~data.pairs.negated)
+    if settings.has_ecn and settings.pretraining_epochs and len(chosen):
+        size = min(settings.pretraining_batch, len(chosen))
+        ecn = {ECN_PART: settings.pretraining_rate}
+        first = _module_dict(networks, ECN_PART)
+        stages.append(Stage(PRETRAINING, first, ecn, settings, seed + PRETRAINING_SEED, folder, key))
+        stages[-1].run(
+            settings.pretraining_epochs,
+            len(chosen) // size,
+            lambda epoch, step: steps.pretrain(chosen, size, epoch * (len(chosen) // size) + step),
+        )
+    before = {"epoch": 0, **steps.judge(), "seconds": 0.0}
+    rates = {ECN_PART: settings.learning_rate_ecn, SCN_PART: settings.learning_rate_scn}
+    stages.append(Stage(TRAINING, networks, rates, settings, seed, folder, key))
+    size = min(settings.question_batch, len(data.questions))
+    curve = stages[-1].run(settings.epochs, len(data.questions) // size, steps.losses, steps.judge)
+    return Trained(networks, [before, *curve], stages)
+
+
+class Steps:
+    """The losses of single steps, and how good networks are.
+
+    Args:
+        data: what is trained on.
+        networks: as `build_networks` returns them.
+        settings: of the training.
+        seed: of orders.
+        device: where the networks are.
+    """
+
+    def __init__(self, data: Data, networks, settings: Training, seed: int, device: str):
+        self._data, self._networks, self._settings = data, networks, settings
+        self._seed, self._device = seed, device
+        self._orders: dict[int, list[np.ndarray]] = {}
+
+    def pretrain(self, chosen: np.ndarray, size: int, step: int) -> dict:
+        """Returns the loss of a step of the correction's pre-training, on the negated captions of some pairs."""
+        from crepebench.peakpatch_losses import direction_loss
+
+        captions, pairs = self._data.captions, self._data.pairs
+        rows = chosen[cycled_batch(len(chosen), size, self._seed + PRETRAINING_SEED, step)]
+        batch = captions.batch(pairs.wrong[rows], self._device)
+        right = self._tensor(captions.final[pairs.right[rows]])
+        delta = self._networks[ECN_PART].delta(batch.tokens, batch.valid, batch.anchor)
+        return {"loss": direction_loss(delta, right - batch.final)}
+
+    def losses(self, epoch: int, step: int) -> dict:
+        """Returns the losses of a step: "loss", and its parts "loss_ecn" and "loss_scn"."""
+        data, settings = self._data, self._settings
+        size = min(settings.question_batch, len(data.questions))
+        if epoch not in self._orders:
+            self._orders = {epoch: list(batches(len(data.questions), size, self._seed, epoch))}
+        losses = {}
+        if settings.has_ecn:
+            losses["loss_ecn"] = self._contrast(epoch * len(self._orders[epoch]) + step)
+        if settings.has_scn:
+            rng = np.random.default_rng([self._seed, OPTIONS, epoch, step])
+            losses["loss_scn"] = self._choice(self._orders[epoch][step], rng)
+        total = losses.get("loss_ecn", 0.0) + settings.scn_weight * losses.get("loss_scn", 0.0)
+        return {"loss": total, **losses}
+
+    def _contrast(self, step: int):
+        """Returns the correction's loss on a batch of pairs."""
+        from crepebench.peakpatch_losses import contrastive_loss
+
+        pairs = self._data.pairs
+        rows = cycled_batch(len(pairs), min(self._settings.pair_batch, len(pairs)), self._seed, step)
+        both = self._corrected(self._data.captions.batch([*pairs.right[rows], *pairs.wrong[rows]], self._device))
+        images = self._tensor(self._data.images[pairs.images[rows]])
+        return contrastive_loss(images, both[: len(rows)], both[len(rows) :], self._settings.contrast_texts)
+
+    def _choice(self, rows: np.ndarray, rng: np.random.Generator):
+        """Returns the scorer's loss on a batch of questions, their options in a drawn order."""
+        import torch
+
+        from crepebench.peakpatch_losses import choice_loss
+
+        questions, settings = self._data.questions, self._settings
+        options, right = shuffle_options(questions.options[rows], rng)
+        present = options != ABSENT
+        filled = np.where(present, options, questions.options[rows][:, :1])
+        batch = self._data.captions.batch(filled.ravel(), self._device)
+        corrected = self._corrected(batch)
+        if settings.variant == DETACHED:
+            corrected = corrected.detach()
+        images = self._tensor(self._data.images[questions.images[rows]])[:, None]
+        shape = (*options.shape, -1)
+        scores, offsets = self._networks[SCN_PART].score(images, [batch.peak.view(shape)], corrected.view(shape))
+        right, present = (torch.from_numpy(each).to(self._device) for each in (right, present))
+        return choice_loss(scores, offsets, right, present, settings.temperature, settings.offset_weight)
+
+    def judge(self) -> dict[str, float]:
+        """Returns the share of validation questions whose right option scores best, "accuracy", and by template."""
+        hits = question_hits(self._data, self._data.validation, self._networks, self._device)
+        templates = self._data.validation.templates
+        found = {f"accuracy_{name}": float(hits[templates == name].mean()) for name in np.unique(templates).tolist()}
+        return {"accuracy": float(hits.mean()), **found}
+
+    def _corrected(self, batch):
+        return (
+            self._networks[ECN_PART](batch.final, batch.tokens, batch.valid, batch.anchor)
+            if (ECN_PART in self._networks)
+            else batch.final
+        )
+
+    def _tensor(self, array: np.ndarray):
+        import torch
+
+        return torch.as_tensor(array).to(self._device, torch.float32)
+
+
+def _module_dict(networks, name: str):
+    import torch
+
+    return torch.nn.ModuleDict({name: networks[name]})
+
+
+def _digest(data: Data, settings: Training, seed: int) -> str:
+    """Returns a digest of all that a training depends on."""
+    digest = hashlib.sha256(repr((astuple(settings), seed)).encode())
+    pairs, questions = data.pairs, (data.questions, data.validation)
+    arrays = [*data.captions.arrays(), data.images, pairs.images, pairs.right, pairs.wrong, pairs.negated]
+    arrays += [array for each in questions for array in (each.images, each.options)]
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
