@@ -25,7 +25,7 @@ from crepebench.peakpatch_training import Steps, build_networks, train
 DIM = 512
 LENGTHS = (8, 24)
 """Tokens of a caption, at least and less than."""
-PAPER_STEPS, PAPER_HOURS = 3_050, 2.7
+PAPER_STEPS, PAPER_BATCH, PAPER_HOURS = 3_050, 1024, 2.7
 
 
 def make_data(n_captions: int, n_questions: int, seed: int = 1) -> Data:
@@ -109,7 +109,7 @@ def measure_pretraining(data: Data, settings: Training, device: str, n_steps: in
 
 
 def _rates(what: str, steps_per_second: float, size: int) -> dict:
-    hours = PAPER_STEPS / steps_per_second / 3600
+    hours = PAPER_STEPS * PAPER_BATCH / (steps_per_second * size) / 3600
     rates = {"steps_per_second": steps_per_second, "questions_per_second": steps_per_second * size}
     return {"what": what, **rates, "hours_for_the_paper": hours, "hours_in_the_paper": PAPER_HOURS}
 
