@@ -37,7 +37,7 @@ def build(tmp_path, pictures, monkeypatch):
         monkeypatch.setitem(benchmark_building.READERS, "made_up", "made_up_reader")
         names = ("items", "images", "sets", "missing", "accounting", "frames")
         paths = {name: str(tmp_path / name) for name in names}
-        roots = {"r": str(pictures)} if roots is None else roots
+        roots = {"r": [str(pictures)]} if roots is None else roots
         cfg = {"reader": "made_up", "options": {}, "roots": roots, "missing_images": policy}
         build_benchmark_items(["f"], *(paths[name] for name in names), "b", json.dumps(cfg))
         with open(paths["accounting"], newline="") as file:
@@ -97,17 +97,28 @@ def test_a_root_may_be_a_zip(build, pictures, tmp_path):
     path = str(tmp_path / "all.zip")
     with zipfile.ZipFile(path, "w") as archive:
         archive.write(pictures / "red.png", "any/where/red.png")
-    (row,), images, _ = build([question("red.png")], roots={"r": path})
+    (row,), images, _ = build([question("red.png")], roots={"r": [path]})
     assert (row["reason"], images["path"].to_pylist()) == ("", ["any/where/red.png"])
+
+
+def test_a_root_may_be_several_places(build, pictures, tmp_path):
+    path = str(tmp_path / "more.zip")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(pictures / "red.png", "more.png")
+    _, images, counts = build([question("red.png"), question("more.png", 1)], roots={"r": [str(pictures), path]})
+    assert sorted(images["archive"].to_pylist()) == sorted([str(pictures), path])
+    assert counts == {"read": 2, "kept": 2}
 
 
 def test_different_pictures_of_one_name_stop_the_run_and_equal_ones_do_not(pictures):
     (pictures / "deep" / "red.png").write_bytes((pictures / "red.png").read_bytes())
     ref = ImageRef("r", "red.png")
-    assert BenchmarkImages({"r": str(pictures)}, [ref]).find(ref).reason == ""
+    assert BenchmarkImages({"r": [str(pictures)]}, [ref]).find(ref).reason == ""
     Image.new("RGB", (30, 20), "green").save(pictures / "deep" / "red.png")
-    with pytest.raises(ValueError, match=r"holds different files named red.png: deep/red.png, red.png"):
-        BenchmarkImages({"r": str(pictures)}, [ref]).find(ref)
+    with pytest.raises(
+        ValueError, match=r"root r holds different files named red.png: deep/red.png in .*, red.png in "
+    ):
+        BenchmarkImages({"r": [str(pictures)]}, [ref]).find(ref)
 
 
 def test_an_unknown_reader_is_named(build):
@@ -128,7 +139,7 @@ def test_a_clip_is_one_picture_of_which_the_frames_are_encoded(build, pictures, 
     rows, images, _ = build(
         [question("x/clip.mp4"), question("lost.mp4", 1), question("red.png", 2, root="p")],
         "skip",
-        {"r": str(pictures), "p": str(pictures)},
+        {"r": [str(pictures)], "p": [str(pictures)]},
     )
     assert [row["reason"] for row in rows] == ["", "image_missing", ""]
     (clip,) = rows[0]["images"]

@@ -1,22 +1,15 @@
 """Benchmarks whose items search a pool, from their files to the table, with an encoder without weights."""
 
-import csv
 import json
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from crepebench.benchmark_blind import audit_benchmark
-from crepebench.benchmark_building import build_benchmark_items
-from crepebench.benchmark_scores import score_benchmark
-from crepebench.benchmark_tables import tabulate_benchmarks
-from crepebench.features import extract_features
 from crepebench.zero_shot_sets import lay_pictures
 
+from .benchmark_run import build, measure
 from .fake_encoder import FakeEncoder
-
-NAMES = ("items", "images", "sets", "missing", "accounting")
 
 
 class Colours(FakeEncoder):
@@ -33,33 +26,13 @@ class Colours(FakeEncoder):
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch, repository):
+def run(tmp_path, monkeypatch):
     """Runs a benchmark and returns its table: value, chance and number of items by subset and metric."""
-    monkeypatch.setattr("crepebench.features.load_model", lambda *_: Colours())
 
     def run_one(reader, files, roots, missing="error", options=None):
         folder = tmp_path / "results"
-        paths = {name: str(folder / name) for name in (*NAMES, "frames", "index.parquet", "scores", "blind", "count")}
-        cfg = {"reader": reader, "options": options or {}, "roots": roots, "missing_images": missing}
-        built = [paths[name] for name in NAMES]
-        build_benchmark_items(files, *built, paths["frames"], "bench", json.dumps(cfg))
-        cfg = {"batch_size": 4, "image_pipeline": "exact", "precision_of_store": "float32", "model": {}}
-        cfg = json.dumps({**cfg, "store": str(tmp_path / "store")})
-        tables = [paths["sets"]], paths["images"], [], paths["index.parquet"], paths["count"]
-        extract_features(*tables, [], "model", "bench_bench", cfg)
-        read = paths["items"], paths["index.parquet"], paths["scores"], paths["count"]
-        score_benchmark(*read, "model", "bench", json.dumps({"model": {}}))
-        audit = json.dumps({"folds": 2, "seed": 0, "language_model": ""})
-        audit_benchmark(paths["items"], paths["blind"], paths["count"], "bench", audit)
-        models = [("model", {"seen_images": []})]
-        cfg = {"evaluation": {"n_resamples": 20, "seed": 0}, "models": models, "benchmarks": [("bench", reader)]}
-        manifests = [str(path) for path in (repository / "resources" / "benchmarks").glob("*.yaml")]
-        table = str(folder / "benchmarks.csv")
-        tabulate_benchmarks(
-            [paths["items"]], [paths["scores"]], [paths["blind"]], manifests, [], table, json.dumps(cfg)
-        )
-        with open(table, newline="", encoding="utf-8") as file:
-            return {(row["subset"], row["metric"]): row for row in csv.DictReader(file)}
+        build(folder, reader, files, {name: [place] for name, place in roots.items()}, missing, options)
+        return measure(folder, reader, Colours(), monkeypatch)
 
     return run_one
 
@@ -147,7 +120,8 @@ def test_zero_shot(run, tmp_path):
         colour(tmp_path / "food-101" / "images" / "apple_pie", f"{number}.jpg", value)
         colour(tmp_path / "food-101" / "images" / "waffles", f"{number}.jpg", "blue")
     pictures, path = str(tmp_path / "laid"), str(tmp_path / "food101.json")
-    lay_pictures("food101", str(tmp_path), pictures, path, ["red", "blue"], None, 0)
+    cfg = {"set": "food101", "class_names": ["red", "blue"], "n_images": None, "seed": 0}
+    lay_pictures(str(tmp_path), pictures, path, json.dumps(cfg))
     table = run("zero_shot", [path], {"zero_shot_food101": pictures}, options={"templates": ["{}", "a {} dish"]})
     found = values(table, "all", "top_1_accuracy", "top_5_accuracy", "top_1_accuracy_macro_class")
     assert found["top_5_accuracy"] == (100, 100, 6, 0)

@@ -379,3 +379,13 @@ def test_samples_of_all_subsets_are_read_whole(shared_data, reader):
     items = read_items(reader, paths, counts)
     assert counts[READ] == counts[KEPT] == sum(len(json.loads(path.read_text())) for path in paths)
     assert {item.subset for item in items} == {path.name.partition(".")[0] for path in paths}
+
+
+def test_negbench_says_of_what_kind_each_caption_is(tmp_path):
+    row = {**NEGBENCH, "image_path": "data/positive/7_img.png", "correct_answer": "1"}
+    names = ("COCO_val_mcq_llama3.1_rephrased.csv", "synthetic_mcq_llama3.1_rephrased.csv")
+    coco, synthetic = (read_items("negbench_mcq", [write_file(tmp_path, name, [row])])[0] for name in names)
+    assert coco.kinds == ()  # what its first column says is known only where that is right
+    assert synthetic.kinds == ("right", "wrong_positive", "wrong_hybrid", "wrong_negative")
+    (item,) = read_items("negbench_mcq", [write_file(tmp_path, names[0], [NEGBENCH])])
+    assert item.kinds == ("right", "wrong_hybrid", "wrong_positive", "wrong_negative")

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -196,3 +198,17 @@ def oracle_of_pool(rows):
     """Gives each caption the vector of its picture."""
     number_of = {row["captions"][0]: row["images"][0]["image_id"] for row in rows}
     return lambda one: np.eye(1, 9, number_of.get(one, one)).ravel()
+
+
+def test_kinds_of_wrong_captions_are_counted_ties_split_and_carry_no_mark_of_chance():
+    kinds = ("right", "wrong_positive", "wrong_hybrid", "wrong_hybrid")
+    items = [replace(make_item("choose_caption", i), kinds=kinds) for i in range(4)]
+    rows = rows_of(items)
+    scores = [[4, 1, 2, 3], [1, 4, 2, 3], [1, 4, 4, 3], [1, 2, 3, 4]]
+    results = [one for row, found in zip(rows, scores, strict=True) for one in result_rows(row, np.array(found), False)]
+    found = {(row["subset"], row["metric"]): row for row in benchmark_rows("m", "b", rows, results, [], OPTIONS)}
+    assert found["all", "chosen_wrong_positive"]["value"] == 100 * 1.5 / 4
+    assert found["all", "chosen_wrong_hybrid"]["value"] == 100 * 1.5 / 4
+    assert [found["all", f"chosen_wrong_{kind}"]["chance"] for kind in ("positive", "hybrid")] == [25, 50]
+    assert found["all", "chosen_wrong_hybrid"]["marks"] == ""
+    assert ("all", "chosen_wrong_hybrid_ties_split") not in found and ("all", "chosen_right") not in found

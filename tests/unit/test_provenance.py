@@ -481,7 +481,6 @@ def test_an_edit_of_any_function_changes_some_digest_unless_only_rule_files_call
         "crepebench.released_files",
         "crepebench.waves",
         "crepebench.weight_sources",
-        "crepebench.zero_shot_sets",  # people call it, before a run
         "icons_world.settings",
     }
     found = {module for module, _ in unseen}

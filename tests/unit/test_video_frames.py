@@ -82,7 +82,7 @@ def test_clips_without_frames_are_counted_by_reason(tmp_path):
     write_clip(tmp_path / "deep" / "good.mkv", [0, 80])
     (tmp_path / "bad.mp4").write_bytes(b"no clip" * 100)
     names = ["all/good.mkv", "good.mkv", "bad.mp4", "lost.mp4", "picture.jpg"]
-    problems, counts = extract_frames(str(tmp_path), names, str(tmp_path / "frames"))
+    problems, counts = extract_frames([str(tmp_path)], names, str(tmp_path / "frames"))
     assert problems == {"bad.mp4": VIDEO_UNREADABLE, "lost.mp4": VIDEO_MISSING}
     assert counts == {READ: 3, KEPT: 1, VIDEO_UNREADABLE: 1, VIDEO_MISSING: 1}
     assert sorted(path.name for path in (tmp_path / "frames").iterdir()) == list(frame_names("good.mkv"))
@@ -113,15 +113,15 @@ def test_a_sound_file_is_an_error(tmp_path):
 def test_roots_of_clips_are_exchanged_for_those_of_their_frames(tmp_path):
     write_clip(tmp_path / "a.mkv", [0, 80])
     refs = [ImageRef("clips", "x/a.mkv"), ImageRef("pictures", "b.jpg"), ImageRef("not_configured", "c.mp4")]
-    roots = {"clips": str(tmp_path), "pictures": "p"}
+    roots = {"clips": [str(tmp_path)], "pictures": ["p"]}
     found, counts = lay_frames(refs, roots, str(tmp_path / "frames"))
-    assert found == {"clips": str(tmp_path / "frames" / "clips"), "pictures": "p"}
+    assert found == {"clips": [str(tmp_path / "frames" / "clips")], "pictures": ["p"]}
     assert counts == {"clips": {READ: 1, KEPT: 1}}
     assert all((tmp_path / "frames" / "clips" / name).is_file() for name in frame_names("a.mkv"))
     assert lay_frames([ImageRef("pictures", "b.jpg")], roots, str(tmp_path / "none")) == (roots, {})
     assert not (tmp_path / "none").exists()
     with pytest.raises(ValueError, match=r"root clips: .*clips\.zip is none"):
-        lay_frames(refs, {"clips": "clips.zip"}, str(tmp_path))
+        lay_frames(refs, {"clips": ["clips.zip"]}, str(tmp_path))
 
 
 def test_clips_of_one_name_are_an_error(tmp_path):
@@ -129,7 +129,7 @@ def test_clips_of_one_name_are_an_error(tmp_path):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "clip.mp4").write_bytes(b"")
     with pytest.raises(ValueError, match=r"two clips have one name: .*a/clip\.mp4 and .*b/clip\.mp4"):
-        extract_frames(str(tmp_path), ["clip.mp4"], str(tmp_path / "frames"))
+        extract_frames([str(tmp_path)], ["clip.mp4"], str(tmp_path / "frames"))
 
 
 def test_a_clip_has_the_mean_feature_of_its_frames():

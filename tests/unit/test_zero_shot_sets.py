@@ -52,7 +52,8 @@ def write_food(folder):
 def lay(name, folder, names=(), n_images=None, seed=0):
     laid = folder.with_name(folder.name + "_laid")
     path = laid / "pictures.json"
-    n = lay_pictures(name, str(folder), str(laid / "pictures"), str(path), names, n_images, seed)
+    cfg = {"set": name, "class_names": names, "n_images": n_images, "seed": seed}
+    n = lay_pictures(str(folder), str(laid / "pictures"), str(path), json.dumps(cfg))
     found = read_list(str(path))
     assert n == len(found["pictures"])
     return found, laid / "pictures", path

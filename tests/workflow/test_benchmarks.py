@@ -66,6 +66,21 @@ def test_a_benchmark_is_one_module_and_one_manifest_as_the_page_says(tiny_run, c
     assert "lost.png,image_missing" in (folder / "results/benchmark_items/my_benchmark/missing.csv").read_text()
 
 
+def test_pictures_of_a_set_of_classification_are_laid_before_its_items_are_built(tmp_path):
+    pictures = tmp_path / "run" / "data" / "food-101"
+    for name in ("pie", "waffle"):
+        (pictures / "images" / name).mkdir(parents=True)
+        Image.new("RGB", (8, 8), "red").save(pictures / "images" / name / "1.jpg")
+    (pictures / "meta").mkdir()
+    (pictures / "meta" / "test.json").write_text('{"pie": ["pie/1"], "waffle": ["waffle/1"]}', encoding="utf-8")
+    definition = {"reader": "zero_shot", "files": ["results/zero_shot/food101.json"]}
+    chosen = {"use": ["food"], "zero_shot": {"food101": {"folder": "data"}}, "definitions": {"food": definition}}
+    overlay = write_overlay(tmp_path / "overlay.yaml", {"benchmarks": chosen})
+    assert_ok(run_snakemake(tmp_path / "run", "results/benchmark_items/food/items.parquet", "-c1", overlay=overlay))
+    assert (tmp_path / "run" / "results" / "zero_shot" / "food101" / "food101_000001.jpg").is_symlink()
+    assert "item,kept,4" in (tmp_path / "run" / "results/benchmark_items/food/accounting.csv").read_text()
+
+
 def test_a_table_of_no_benchmark_points_to_the_page(tmp_path):
     done = run_snakemake(tmp_path, TABLE, "-n")
     assert done.returncode != 0

@@ -1,8 +1,79 @@
+"""Other benchmarks: their items, features, scores and table."""
+
+from crepebench.benchmark_manifests import read_manifest
+
+
+def get_roots(benchmark):
+    """Folders and zips of pictures by name, as far as the manifest of the benchmark's reader asks for them."""
+    definition = settings.read_definition(config, "benchmarks", benchmark)
+    laid = {
+        f"zero_shot_{name}": [f"results/zero_shot/{name}"]
+        for name in config["benchmarks"]["zero_shot"]
+    }
+    configured = {
+        name: [place] for name, place in config["benchmarks"]["roots"].items()
+    }
+    places = {"run_images": get_image_places(), **laid, **configured}
+    manifest = RESOURCES / "benchmarks" / f"{definition['reader']}.yaml"
+    if not manifest.exists():
+        return places
+    asked = {*read_manifest(str(manifest))["images"]}
+    asked |= {definition.get("options", {}).get("root")}
+    return {name: place for name, place in places.items() if name in asked}
+
+
+def get_places(roots):
+    """Those of the places that are there or that the run makes."""
+    made = ("results/", *get_found_image_places())
+    return [
+        place
+        for places in roots.values()
+        for place in places
+        if place.startswith(made) or os.path.exists(place)
+    ]
+
+
+def get_benchmark_places(wildcards):
+    """Folders and zips of a benchmark's pictures that are there or that the run makes."""
+    name = getattr(wildcards, "benchmark", None)
+    return get_places(get_roots(name or wildcards.family.removeprefix("bench_")))
+
+
+def get_benchmark_settings(wildcards):
+    """What the items of a benchmark depend on."""
+    benchmark = wildcards.benchmark
+    return to_json(settings.benchmark_settings(config, benchmark, get_roots(benchmark)))
+
+
+rule lay_zero_shot_pictures:
+    """Lay the pictures of a set of classification under names of their own; runs only for benchmarks that name it."""
+    input:
+        folder=lambda wildcards: ancient(
+            config["benchmarks"]["zero_shot"][wildcards.zero_shot_set]["folder"]
+        ),
+    output:
+        pictures=directory("results/zero_shot/{zero_shot_set}"),
+        list="results/zero_shot/{zero_shot_set}.json",
+    log:
+        "results/logs/lay_zero_shot_pictures/{zero_shot_set}.log",
+    benchmark:
+        "results/benchmarks/lay_zero_shot_pictures/{zero_shot_set}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        cfg=get_settings(settings.zero_shot_settings, "zero_shot_set"),
+        code=code_digest("lay_zero_shot_pictures.py"),
+    message:
+        "Laying the pictures of {wildcards.zero_shot_set}"
+    script:
+        "../scripts/lay_zero_shot_pictures.py"
+
+
 rule build_benchmark_items:
     """Read a benchmark and find its pictures; runs only if it is named."""
     input:
         files=get_benchmark_files,
-        roots=get_benchmark_roots,
+        roots=get_benchmark_places,
     output:
         items_table="results/benchmark_items/{benchmark}/items.parquet",
         images="results/benchmark_items/{benchmark}/images.parquet",
@@ -19,7 +90,7 @@ rule build_benchmark_items:
     resources:
         mem_mb=scaled(8000),
     params:
-        cfg=get_settings(settings.benchmark_settings, "benchmark"),
+        cfg=get_benchmark_settings,
         reader=get_benchmark_reader,
         code=code_digest("build_benchmark_items.py"),
     message:
@@ -32,7 +103,7 @@ use rule extract_features as extract_benchmark_features with:
     input:
         sets=get_benchmark_sets,
         images=get_benchmark_images,
-        places=get_benchmark_roots,
+        places=get_benchmark_places,
         weights=get_weights,
     log:
         "results/logs/extract_benchmark_features/{model}_{family}.log",
@@ -42,7 +113,7 @@ use rule extract_features as extract_benchmark_features with:
         family="bench_[a-z0-9_]+",
     params:
         cfg=get_settings(settings.features_settings, "model"),
-        image_places=sorted(config["benchmarks"]["roots"].values()),
+        image_places=get_benchmark_places,
         code=code_digest("extract_features.py"),
 
 

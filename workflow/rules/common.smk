@@ -300,18 +300,14 @@ def get_benchmark_images(wildcards):
 
 def get_benchmark_reader(wildcards):
     """Digest of the module that reads a benchmark; it is loaded by name, so that of the script does not see it."""
-    reader = settings.benchmark_settings(config, wildcards.benchmark)["reader"]
+    definition = settings.read_definition(config, "benchmarks", wildcards.benchmark)
+    reader = definition["reader"]
     path = f"crepebench/benchmark_readers/{reader}.py"
     if not (SCRIPTS / path).exists():
         raise WorkflowError(
             f"benchmarks.definitions.{wildcards.benchmark}: there is no reader {reader!r}: see docs/benchmarks.md"
         )
     return code_digest(path)
-
-
-def get_benchmark_roots(wildcards):
-    """Folders and zips of pictures of benchmarks that are there."""
-    return sorted(filter(os.path.exists, config["benchmarks"]["roots"].values()))
 
 
 def get_benchmark_results(pattern):

@@ -15,7 +15,7 @@ from crepebench.accounting import KEPT, READ, write_accounting
 from crepebench.audit import audit_sets, make_parts
 from crepebench.benchmark_items import CHOOSE_CAPTION, IMAGE_TAG, TWO_CAPTIONS
 from crepebench.benchmark_results import result_rows
-from crepebench.blind_scorers import Scorer
+from crepebench.blind_scorers import AssertedWordScorer, Scorer
 from crepebench.candidate_texts import CandidateSets, Texts
 from crepebench.language_models import LanguageModel
 from crepebench.measures import STRONGEST
@@ -29,6 +29,11 @@ NOT_BY_TEXT, TOO_FEW_IMAGES = "not_decided_by_captions", "too_few_images"
 """Why an item is not answered blind."""
 IMAGES_PER_FOLD = 4
 """Images that a fold has at least; with fewer, nothing is learned."""
+
+
+def blind_parts(parts: Sequence[Callable[[], Scorer]]) -> list[Callable[[], Scorer]]:
+    """Returns what makes each scorer but the combination: the audit's, and one that knows what a caption denies."""
+    return [*parts, AssertedWordScorer]
 
 
 def image_of(row: Mapping) -> str:
@@ -123,8 +128,9 @@ def audit_benchmark(items_path: str, blind_path: str, accounting_path: str, benc
     audit = json.loads(cfg)
     language_model = LanguageModel(audit["language_model"]) if audit["language_model"] else None
     items = [row for row in read_table(items_path, BENCHMARK_ITEMS).to_pylist() if not row["reason"]]
+    parts = blind_parts(make_parts(audit["seed"], language_model))
     counts, written = Counter({READ: len(items), KEPT: 0}), []
-    for row, found in blind_rows(items, make_parts(audit["seed"], language_model), audit["folds"], audit["seed"]):
+    for row, found in blind_rows(items, parts, audit["folds"], audit["seed"]):
         counts[found if isinstance(found, str) else KEPT] += 1
         written += [] if isinstance(found, str) else result_rows(row, found, is_cut=False)
     write_table(blind_path, BENCHMARK_BLIND, written)

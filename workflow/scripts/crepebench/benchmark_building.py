@@ -68,6 +68,7 @@ def item_row(item: Item, images: Sequence[FoundImage]) -> dict:
         **{"item_id": item.id, "subset": item.subset, "task": item.task},
         "images": shown,
         "captions": list(item.captions),
+        "kinds": list(item.kinds),
         "tags": [{"name": name, "value": item.tags[name]} for name in sorted(item.tags)],
         "reason": next((found.reason for found in images if found.reason), ""),
     }
@@ -115,7 +116,7 @@ def build_benchmark_items(
         accounting_path: counts to write.
         frames_path: folder to write frames of clips to; it is made in any case.
         benchmark: its name in the config.
-        cfg: JSON of `reader`, `options`, `roots` (folder or zip by name) and `missing_images` (error or skip).
+        cfg: JSON of `reader`, `options`, `roots` (folders and zips by name) and `missing_images` (error or skip).
 
     Raises:
         ValueError: a file is none of the benchmark's, no item can be used, or pictures are missing and the policy is
@@ -167,7 +168,8 @@ def _describe_missing(missing: Sequence[tuple], rows: Sequence[Mapping], roots: 
     reasons = Counter(reason for *_, reason in missing)
     first = ", ".join(f"{root}/{name}" for root, name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
     unknown = sorted({root for _, _, root, _, reason in missing if reason == ROOT_UNKNOWN})
-    searched = ", ".join(f"{root}: {roots[root]}" for root in sorted({root for root, _ in names} & set(roots)))
+    known = sorted({root for root, _ in names} & set(roots))
+    searched = ", ".join(f"{root}: {' and '.join(roots[root])}" for root in known)
     lines = [
         f"benchmark {benchmark}: {len(names)} pictures cannot be used, and with them "
         f"{sum(bool(row['reason']) for row in rows)} of {len(rows)} items "

@@ -6,7 +6,7 @@ The folders that a benchmark's own files write before a name are those of its au
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -38,22 +38,22 @@ class BenchmarkImages:
     """Finds pictures, and keeps those that were found.
 
     Args:
-        roots: folder or zip by the name of the root.
+        roots: folders and zips by the name of the root.
         wanted: pictures that will be asked for.
 
     Attributes:
         used: rows of table IMAGES, by image_id.
     """
 
-    def __init__(self, roots: Mapping[str, str], wanted: Iterable[ImageRef]):
+    def __init__(self, roots: Mapping[str, Sequence[str]], wanted: Iterable[ImageRef]):
         self._roots, self.used = dict(roots), {}
         self._zips: dict[str, zipfile.ZipFile] = {}
         names: dict[str, set[str]] = {}
         for ref in wanted:
             name = base_name(ref.name)
             names.setdefault(ref.root, set()).update(frame_names(name) if is_clip(name) else (name,))
-        self._paths = {
-            root: _list_paths(self._roots[root], found) for root, found in names.items() if root in self._roots
+        self._places = {
+            root: _list_places(self._roots[root], found) for root, found in names.items() if root in self._roots
         }
         self._rows: dict[tuple[str, str], dict | str] = {}
 
@@ -89,14 +89,15 @@ class BenchmarkImages:
         """Returns the row of table IMAGES of a file, or why it cannot be used."""
         if root not in self._roots:
             return ROOT_UNKNOWN
-        place, paths = self._roots[root], self._paths[root].get(name, [])
-        if not paths:
+        found = self._places[root].get(name, [])
+        if not found:
             return IMAGE_MISSING
         try:
-            contents = [self._read_bytes(place, path) for path in paths]
+            contents = [self._read_bytes(*place) for place in found]
             checksums = [zlib.crc32(data) for data in contents]
             if len(set(checksums)) > 1:
-                raise AmbiguousNameError(f"{place} holds different files named {name}: {', '.join(paths)}")
+                where = ", ".join(f"{path} in {archive}" for archive, path in found)
+                raise AmbiguousNameError(f"root {root} holds different files named {name}: {where}")
             width, height = decode_image(contents[0]).picture.size
         except AmbiguousNameError:
             raise
@@ -104,7 +105,8 @@ class BenchmarkImages:
             return error.reason
         except (OSError, RuntimeError, zipfile.BadZipFile, zlib.error):
             return IMAGE_UNREADABLE
-        file = {"archive": place, "path": paths[0], "crc32": checksums[0]}
+        archive, path = found[0]
+        file = {"archive": archive, "path": path, "crc32": checksums[0]}
         image_id = file_image_id(f"{root}/{name}")
         return {"image_id": image_id, "width": width, "height": height, **file, "coco_id": None, "flickr_id": None}
 
@@ -118,6 +120,15 @@ class BenchmarkImages:
 
 class AmbiguousNameError(ValueError):
     """A root holds different files of one name."""
+
+
+def _list_places(places: Sequence[str], names: set[str]) -> dict[str, list[tuple[str, str]]]:
+    """Returns in which folder or zip, and where in it, the files of some names lie, by name; in the order of places."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for place in places:
+        for name, paths in _list_paths(place, names).items():
+            found.setdefault(name, []).extend((place, path) for path in paths)
+    return found
 
 
 def _list_paths(place: str, names: set[str]) -> dict[str, list[str]]:

@@ -35,6 +35,8 @@ SHAPES = {
 }
 """The tasks. Right are the first caption, the first picture, caption i for picture i, or the first two captions."""
 TASKS = tuple(SHAPES)
+RIGHT = "right"
+"""Kind of the right caption."""
 IMAGE_TAG = "image"
 """Tag that says which image the captions of a TEXT_ONLY item are of, so that they are resampled together."""
 
@@ -65,6 +67,8 @@ class Item:
         images: pictures; `SHAPES` says how many.
         captions: texts, likewise.
         tags: names and values to average over, as template or relation; `IMAGE_TAG` is no such name.
+        kinds: of a CHOOSE_CAPTION item, what each caption is: RIGHT first, then kinds of wrong ones, so that it is
+            counted which are chosen; empty where that is not known.
     """
 
     id: str
@@ -73,6 +77,7 @@ class Item:
     images: tuple[ImageRef, ...]
     captions: tuple[str, ...]
     tags: Mapping[str, str] = field(default_factory=dict)
+    kinds: tuple[str, ...] = ()
 
 
 def check_items(items: Iterable[Item], benchmark: str, shapes: Mapping[str, Shape] = SHAPES) -> Iterator[Item]:
@@ -111,6 +116,8 @@ def _fault(item: Item, shapes: Mapping[str, Shape]) -> str:
             return f"{number} {word}, which task {item.task} does not have"
     if not item.id or not item.subset:
         return "id or subset is empty"
+    if item.kinds and (item.kinds[0] != RIGHT or len(item.kinds) != len(item.captions)):
+        return f"kinds are not one for each caption, {RIGHT!r} first: {item.kinds!r:.200}"
     if not all(isinstance(caption, str) and caption.strip() for caption in item.captions):
         return f"a caption is empty or no text: {item.captions!r:.200}"
     return ""

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from crepebench.benchmark_blind import image_numbers
 from crepebench.benchmark_cells import Cell, cells_of
+from crepebench.benchmark_choices import CHOSEN, choice_chance, choice_metrics, choice_rows
 from crepebench.benchmark_manifests import check_counts, read_manifest
 from crepebench.benchmark_pools import POOL_METRICS, pool_chances
 from crepebench.benchmark_results import chance, comparisons, n_scores_of
@@ -69,7 +70,8 @@ def metrics_of(items: Sequence[Mapping]) -> dict[str, list[dict]]:
     found: dict[str, list[dict]] = {}
     for item in items:
         known = POOL_METRICS.get(item["task"])
-        for metric in comparisons(item["task"], n_scores_of(item)) if known is None else known:
+        own = [*comparisons(item["task"], n_scores_of(item)), *choice_metrics(item)] if known is None else known
+        for metric in own:
             found.setdefault(metric, []).append(item)
     return found
 
@@ -80,6 +82,8 @@ def chances_of(items: Sequence[Mapping], metric: str, of_pools: Mapping[tuple[st
         [
             of_pools.get((item["item_id"], metric), np.nan)
             if item["task"] in POOL_METRICS
+            else choice_chance(item, metric)
+            if metric.startswith(CHOSEN)
             else chance(item["task"], n_scores_of(item))[metric]
             for item in items
         ]
@@ -110,7 +114,9 @@ def benchmark_rows(
     of_pools = pool_chances([row for row in items if not row["reason"]])
     counts = Counter(row["subset"] for row in items)
     differing = {subset: check_counts(options["manifest"], {subset: n}) for subset, n in counts.items()}
+    scores, blind = ([*rows, *choice_rows(items, rows)] for rows in (scores, blind))
     for metric, members in metrics_of(items).items():
+        rules = (STRICT,) if metric.startswith(CHOSEN) else RULES  # of choices, ties are split in any case
         found, without_image = results_of(members, scores, metric), results_of(members, blind, metric)
         chances = chances_of(members, metric, of_pools)
         images, is_scored = image_numbers(members), ~np.isnan(found.values[STRICT])
@@ -121,9 +127,9 @@ def benchmark_rows(
             if n_used == 0:
                 continue
             seed = cell_seed(options["seed"], model, benchmark, metric, cell.subset, cell.average)
-            drawn = [(images[group], found.values[rule][group]) for rule in RULES for group in used.groups]
+            drawn = [(images[group], found.values[rule][group]) for rule in rules for group in used.groups]
             means = 100.0 * bootstrap_means(drawn, options["n_resamples"], seed)
-            for rule, resampled in zip(RULES, np.split(means, len(RULES)), strict=True):
+            for rule, resampled in zip(rules, np.split(means, len(rules)), strict=True):
                 name = "_".join(filter(None, (metric, cell.average, rule if rule != STRICT else "")))
                 low, high = interval(_mean_of_groups(resampled))
                 row = {
@@ -159,8 +165,9 @@ def marks_of(row: Mapping, seen_images: Sequence[str], is_cut: bool, counted: Se
     marks += counted
     marks += [SCORED_NOT] if row["n_missing"] else []
     marks += [CUT] if is_cut else []
-    marks += [NOT_ABOVE_CHANCE] if row["low"] <= row["chance"] else []
-    marks += [NOT_ABOVE_BLIND] if row["blind"] != "" and row["low"] <= row["blind"] else []
+    if not row["metric"].startswith(CHOSEN):  # there more is not better
+        marks += [NOT_ABOVE_CHANCE] if row["low"] <= row["chance"] else []
+        marks += [NOT_ABOVE_BLIND] if row["blind"] != "" and row["low"] <= row["blind"] else []
     return " ".join(marks)
 
 

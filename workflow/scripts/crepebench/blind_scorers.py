@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from crepebench.candidate_texts import DECIMALS, SURFACE, CandidateSet, CandidateSets, Texts, sum_runs, take_runs
+from crepebench.negation_cues import denied_tokens
 from crepebench.scores import pair_wins
 
 RIDGE = 1.0
@@ -19,6 +20,8 @@ SOLVER = {"maxiter": 200, "ftol": 1e-7, "gtol": 1e-6}
 """Bounds of the steps of a logistic regression, and of what a last step may change."""
 MOST = 40
 """Counts of a text's surface above this are taken as this."""
+DENIED = "not "
+"""Beginning of a word that is denied; no token holds a space."""
 INNER_FOLDS = 3
 """Folds by which a combination gets scores of its own training sets."""
 
@@ -130,15 +133,36 @@ class WordScorer(Scorer):
     def fit(self, sets: Sequence[CandidateSet]) -> None:
         """Learns the weight of each word from pairs of truth and foil."""
         sets = CandidateSets.of(sets)
-        vocabulary, values, starts = sets.texts.tokens
+        vocabulary, values, starts = self._tokens(sets.texts)
         weights = fit_pairs(count_differences(values, starts, len(vocabulary), sets))
         self._weight_of = dict(zip(vocabulary, weights.tolist(), strict=True))
 
     def score(self, texts: Sequence[str]) -> np.ndarray:
         """Returns the sum of the weights, 0 for words that were not learned."""
-        vocabulary, values, starts = Texts.of(texts).tokens
+        vocabulary, values, starts = self._tokens(Texts.of(texts))
         weights = np.array([self._weight_of.get(word, 0.0) for word in vocabulary])
         return sum_runs(weights[values] if len(values) else np.empty(0), starts)
+
+    def _tokens(self, texts: Texts) -> tuple[list[str], np.ndarray, np.ndarray]:
+        """Returns vocabulary, words as places in it, and the starts of the texts; see `Texts.tokens`."""
+        return texts.tokens
+
+
+class AssertedWordScorer(WordScorer):
+    """Like WordScorer, but a word that a text denies is another word than one that it asserts.
+
+    So learned weights may say that a thing is likely to be there, and a lie to deny.
+    """
+
+    name = "asserted_words"
+
+    def _tokens(self, texts: Texts) -> tuple[list[str], np.ndarray, np.ndarray]:
+        vocabulary, values, starts = texts.tokens
+        denied = [DENIED + word for word in vocabulary]
+        is_denied = np.concatenate(
+            [denied_tokens([vocabulary[i] for i in run]) for run in np.split(values, starts[1:-1])]
+        )
+        return [*vocabulary, *denied], values + len(vocabulary) * is_denied, starts
 
 
 class RandomWordScorer(Scorer):

@@ -361,6 +361,7 @@ BENCHMARK_ITEMS = pa.schema(
             ),
         ),
         ("captions", pa.list_(pa.string())),
+        ("kinds", pa.list_(pa.string())),  # of captions, "right" first; empty where the reader gives none
         ("tags", pa.list_(pa.struct([("name", pa.string()), ("value", pa.string())]))),
         ("reason", pa.string()),  # why the item cannot be used, "" where it can
     ],

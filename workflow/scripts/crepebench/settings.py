@@ -325,11 +325,24 @@ def used_benchmarks(config: Mapping) -> list[tuple[str, str]]:
     return [(name, read_definition(config, "benchmarks", name)["reader"]) for name in names]
 
 
-def benchmark_settings(config: Mapping, benchmark: str) -> dict:
-    """Returns what the items of a benchmark depend on, beside its files and pictures."""
+def benchmark_settings(config: Mapping, benchmark: str, roots: Mapping) -> dict:
+    """Returns what the items of a benchmark depend on, beside its files and pictures.
+
+    Args:
+        config: the whole config.
+        benchmark: name of the benchmark.
+        roots: folders and zips of pictures by name, as far as its reader asks for them.
+    """
     definition = read_definition(config, "benchmarks", benchmark)
-    chosen = {key: config["benchmarks"][key] for key in ("missing_images", "roots")}
+    chosen = {"missing_images": config["benchmarks"]["missing_images"], "roots": roots}
     return {**chosen, "reader": definition["reader"], "options": definition.get("options", {})}
+
+
+def zero_shot_settings(config: Mapping, name: str) -> dict:
+    """Returns what the pictures of a set of classification depend on, beside its folder."""
+    chosen = config["benchmarks"]["zero_shot"][name]
+    defaults = {"class_names": [], "n_images": None, "seed": 0}
+    return {"set": name, **{key: chosen.get(key, default) for key, default in defaults.items()}}
 
 
 def benchmarks_tables_settings(config: Mapping) -> dict:

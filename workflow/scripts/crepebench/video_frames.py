@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path, PurePosixPath
 
 from crepebench.accounting import KEPT, READ
@@ -111,11 +111,11 @@ def write_frames(path: str, folder: str) -> list[str]:
     return paths
 
 
-def extract_frames(clips_folder: str, names: Iterable[str], folder: str) -> tuple[dict[str, str], Counter]:
-    """Writes the frames of clips, which lie in a folder at any depth.
+def extract_frames(clips_folders: Sequence[str], names: Iterable[str], folder: str) -> tuple[dict[str, str], Counter]:
+    """Writes the frames of clips, which lie in folders at any depth.
 
     Args:
-        clips_folder: folder of the clips.
+        clips_folders: folders of the clips.
         names: file names of clips; those of other files are passed over.
         folder: where frames go.
 
@@ -126,7 +126,7 @@ def extract_frames(clips_folder: str, names: Iterable[str], folder: str) -> tupl
         ValueError: several clips have one name; names them.
     """
     wanted = sorted({PurePosixPath(name).name for name in names if is_clip(name)})
-    places, problems = _find_clips(clips_folder, wanted), {}
+    places, problems = _find_clips(clips_folders, wanted), {}
     for name in wanted:
         try:
             if name not in places:
@@ -142,13 +142,13 @@ def extract_frames(clips_folder: str, names: Iterable[str], folder: str) -> tupl
 
 
 def lay_frames(
-    refs: Iterable[ImageRef], roots: Mapping[str, str], folder: str
-) -> tuple[dict[str, str], dict[str, Counter]]:
+    refs: Iterable[ImageRef], roots: Mapping[str, Sequence[str]], folder: str
+) -> tuple[dict[str, Sequence[str]], dict[str, Counter]]:
     """Writes the frames of the clips among pictures, and returns roots in which the frames are found.
 
     Args:
         refs: pictures and clips of a benchmark.
-        roots: folder by name of root.
+        roots: folders by name of root.
         folder: where frames go, one folder a root; nothing is made where there is no clip.
 
     Returns:
@@ -163,18 +163,19 @@ def lay_frames(
             clips.setdefault(ref.root, set()).add(ref.name)
     found, counts = dict(roots), {}
     for root in sorted(clips.keys() & roots.keys()):
-        if not Path(roots[root]).is_dir():
-            raise ValueError(f"root {root}: clips are read from a folder, and {roots[root]} is none")
-        found[root] = str(Path(folder) / root)
-        Path(found[root]).mkdir(parents=True, exist_ok=True)
-        _, counts[root] = extract_frames(roots[root], clips[root], found[root])
+        if strange := next((place for place in roots[root] if not Path(place).is_dir()), None):
+            raise ValueError(f"root {root}: clips are read from a folder, and {strange} is none")
+        frames = Path(folder) / root
+        frames.mkdir(parents=True, exist_ok=True)
+        found[root] = [str(frames)]
+        _, counts[root] = extract_frames(roots[root], clips[root], str(frames))
     return found, counts
 
 
-def _find_clips(folder: str, names: Sequence[str]) -> dict[str, str]:
+def _find_clips(places: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """Returns where clips lie, by file name."""
     found, wanted = {}, set(names)
-    for place, folders, files in os.walk(folder):
+    for place, folders, files in chain.from_iterable(map(os.walk, places)):
         folders.sort()
         for name in sorted(wanted.intersection(files)):
             path = str(Path(place) / name)

@@ -121,35 +121,34 @@ def choose_numbers(name: str, n_all: int, n_images: int | None, seed: int) -> li
     return sorted(sorted(range(n_all), key=digests.__getitem__)[:n_images])
 
 
-def lay_pictures(
-    name: str, folder: str, pictures_folder: str, list_path: str, names: Sequence[str], n_images: int | None, seed: int
-) -> int:
+def lay_pictures(folder: str, pictures_folder: str, list_path: str, cfg: str) -> int:
     """Lays the pictures of a set into a folder and writes the list of them; returns their number.
 
     Args:
-        name: one of SETS.
         folder: where the set lies.
         pictures_folder: where pictures go, as `<set>_<number>.<suffix>`.
         list_path: JSON to write: form, set, classes (names by number), and pictures (name, number of the class).
-        names: names of the classes in place of the set's own; may be empty.
-        n_images: pictures to draw; None for all.
-        seed: seed of the draw.
+        cfg: JSON of `set` (one of SETS), `class_names` (in place of the set's own; may be empty), `n_images` (pictures
+            to draw; null for all) and `seed` (of the draw).
 
     Raises:
         ValueError: the set is not whole; or a picture's class has no name.
     """
+    config = json.loads(cfg)
+    name = config["set"]
     dataset = open_set(name, folder)
-    classes = class_names(name, dataset, names)
+    classes = class_names(name, dataset, config["class_names"])
     if len(dataset) != SETS[name].n_images:
         logger.warning("set %s: %s has %d pictures, not %d", name, folder, len(dataset), SETS[name].n_images)
     rows = []
-    for number in choose_numbers(name, len(dataset), n_images, seed):
+    for number in choose_numbers(name, len(dataset), config["n_images"], config["seed"]):
         picture, label = dataset[number]
         if not 0 <= label < len(classes):
             raise ValueError(f"set {name}, picture {number}: class {label} has no name; there are {len(classes)}")
         rows.append((_lay_picture(picture, Path(pictures_folder) / f"{name}_{number:06d}"), int(label)))
     with atomic_path(list_path) as partial, open(partial, "w", encoding="utf-8") as file:
         json.dump({"form": FORM, "set": name, "classes": classes, "pictures": rows}, file, ensure_ascii=False)
+    logger.info("set %s: %d of %d pictures, %d classes", name, len(rows), len(dataset), len(classes))
     return len(rows)
 
 

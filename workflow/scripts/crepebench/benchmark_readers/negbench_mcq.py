@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from crepebench.benchmark_items import CHOOSE_CAPTION, ImageRef, Item
+from crepebench.benchmark_items import CHOOSE_CAPTION, RIGHT, ImageRef, Item
 from crepebench.benchmark_readers._files import read_csv, stem_of
 from crepebench.benchmark_readers._records import base_name, check_options, items_of, text, whole
 
@@ -26,6 +26,10 @@ DATASETS = {
 """Subset and root by the first part of a file's name."""
 SYNTHETIC_FOLDERS = ("positive", "negative")
 """Folders of synthetic images; both hold files of the same names, so each is a root of its own."""
+FORMS = {"synthetic": ("positive", "hybrid", "hybrid", "negative")}
+OTHER_FORMS = ("", "hybrid", "positive", "negative")
+"""Form of the caption in each column: in synthetic files, whichever is right; in others of the wrong ones, which are a
+hybrid with what is there and what is not exchanged, the assertion of what is not, the denial of what is."""
 REPHRASED, TEMPLATED = "rephrased", "_templated"
 N_OPTIONS = 4
 CAPTION_COLUMNS = tuple(f"caption_{i}" for i in range(N_OPTIONS))
@@ -54,12 +58,15 @@ def read(paths: Sequence[str], options: Mapping, counts: Counter | None = None) 
         name, root = DATASETS[found[1]]
         subset = name if REPHRASED in (found[2] or "") else name + TEMPLATED
 
-        def make(where: str, number: int, row: Mapping, subset: str = subset, root: str = root) -> tuple[Item]:
+        def make(
+            where: str, number: int, row: Mapping, name: str = name, subset: str = subset, root: str = root
+        ) -> tuple[Item]:
             right, template = _answer(where, row)
             order = (right, *(i for i in range(N_OPTIONS) if i != right))
             image = _image(row["image_path"], root, f"{where}, image_path")
             captions = tuple(text(row[CAPTION_COLUMNS[i]], f"{where}, {CAPTION_COLUMNS[i]}") for i in order)
-            return (Item(f"{subset}:{number}", subset, CHOOSE_CAPTION, (image,), captions, {"template": template}),)
+            tags, kinds = {"template": template}, _kinds(FORMS.get(name, OTHER_FORMS), order)
+            return (Item(f"{subset}:{number}", subset, CHOOSE_CAPTION, (image,), captions, tags, kinds),)
 
         yield from items_of(read_csv(path, COLUMNS), make, counts)
 
@@ -73,6 +80,12 @@ def _image(path: str, root: str, where: str) -> ImageRef:
     if folder not in SYNTHETIC_FOLDERS:
         raise ValueError(f"{where}: {path!r:.200} is in none of the folders {' and '.join(SYNTHETIC_FOLDERS)}")
     return ImageRef(f"{root}_{folder}", name)
+
+
+def _kinds(forms: Sequence[str], order: Sequence[int]) -> tuple[str, ...]:
+    """Returns what each caption is, the right one first; nothing where the form of a wrong one is not known."""
+    wrong = [forms[i] for i in order[1:]]
+    return (RIGHT, *(f"wrong_{form}" for form in wrong)) if all(wrong) else ()
 
 
 def _answer(where: str, row: Mapping) -> tuple[int, str]:
