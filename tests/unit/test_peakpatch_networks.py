@@ -68,8 +68,8 @@ def test_score_is_the_formula_by_hand():
     hidden = gelu(linear(scorer.head[0], torch.cat([torch.stack([peak @ image, corrected @ image]), t, c])))
     offset = 0.2 * torch.tanh(linear(scorer.head[3], hidden))[0]
     score, found = scorer.score(image[None], [peak[None]], corrected[None])
-    assert abs(float(found - offset)) < 1e-7
-    assert abs(float(score - (image @ corrected + offset))) < 1e-6
+    assert abs(float((found - offset).detach())) < 1e-7
+    assert abs(float((score - (image @ corrected + offset)).detach())) < 1e-6
 
 
 def test_pairs_of_an_image_and_options_are_broadcast():

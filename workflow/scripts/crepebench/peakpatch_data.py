@@ -55,7 +55,7 @@ class Captions:
         tokens = [torch.as_tensor(self._tokens[row]) for row in chosen.tolist()]
         lengths = torch.tensor([len(each) for each in tokens])
         ends = lengths - 1 if self._ends is None else torch.as_tensor(np.asarray(self._ends)[chosen])
-        padded = torch.nn.utils.rnn.pad_sequence(tokens, batch_first=True).to(device, torch.float32)
+        padded = torch.nn.utils.rnn.pad_sequence(tokens, batch_first=True).to(device).float()
         parts = (torch.as_tensor(part[chosen]).to(device, torch.float32) for part in self.arrays())
         return CaptionBatch(*parts, padded, torch.arange(padded.shape[1], device=device) <= ends.to(device)[:, None])
 

@@ -8,12 +8,12 @@ import torch
 from torch.nn import functional
 
 SCALE = 100.0
-"""Logit scale, fixed."""
+"""Logit scale, fixed: that of OpenAI's models."""
 RIGHT_TEXTS, ALL_TEXTS = "right", "all"
 """Texts that look for their image: the right captions (release), or the wrong ones as well."""
 
 
-def contrastive_loss(images, right, wrong, texts: str = RIGHT_TEXTS):
+def contrastive_loss(images, right, wrong, texts: str = RIGHT_TEXTS, scale: float = SCALE):
     """Returns the contrastive loss of images and their corrected captions, right and wrong: the mean of both ways.
 
     An image looks for its right caption among all 2n; a right caption for its image among n.
@@ -26,6 +26,7 @@ def contrastive_loss(images, right, wrong, texts: str = RIGHT_TEXTS):
         right: (n, dim), unit rows.
         wrong: (n, dim), unit rows.
         texts: RIGHT_TEXTS or ALL_TEXTS.
+        scale: cosines are multiplied by it.
 
     Raises:
         ValueError: `texts` is unknown.
@@ -33,7 +34,7 @@ def contrastive_loss(images, right, wrong, texts: str = RIGHT_TEXTS):
     if texts not in (RIGHT_TEXTS, ALL_TEXTS):
         raise ValueError(f"unknown texts {texts!r}: use {RIGHT_TEXTS} or {ALL_TEXTS}")
     own = torch.arange(len(images), device=images.device)
-    logits = SCALE * images @ torch.cat([right, wrong]).T
+    logits = scale * images @ torch.cat([right, wrong]).T
     to_images = logits.T if texts == ALL_TEXTS else logits[:, : len(images)].T
     targets = own.repeat(len(to_images) // len(images))
     return (functional.cross_entropy(logits, own) + functional.cross_entropy(to_images, targets)) / 2

@@ -7,7 +7,7 @@ the paper is silent. Both kinds of pre-training are the release's.
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from crepebench.peakpatch_losses import RIGHT_TEXTS
+from crepebench.peakpatch_losses import RIGHT_TEXTS, SCALE
 
 JOINT, ECN, SCN, NO_ANCHOR, DETACHED = "joint", "ecn", "scn", "no_anchor", "detached"
 VARIANTS = (JOINT, ECN, SCN, NO_ANCHOR, DETACHED)
@@ -36,6 +36,8 @@ class Training:
         scn_weight: weight of the scorer's loss.
         offset_weight: weight of the offsets' mean square in it.
         contrast_texts: texts that look for their image, of `crepebench.peakpatch_losses`.
+        logit_scale: cosines of the correction's loss are multiplied by it; a model that was trained to another one than
+            OpenAI's should have its own.
         attends: positions that the correction attends to, of `crepebench.peakpatch_networks`.
         pretraining_epochs: passes over the pairs before, of the correction alone; 0 for none.
         pretraining_batch: pairs of a step then.
@@ -56,6 +58,7 @@ class Training:
     scn_weight: float = 1.0
     offset_weight: float = 0.1
     contrast_texts: str = RIGHT_TEXTS
+    logit_scale: float = SCALE
     attends: str = "valid"
     pretraining_epochs: int = 20
     pretraining_batch: int = 2048

@@ -149,7 +149,8 @@ class Steps:
         rows = cycled_batch(len(pairs), min(self._settings.pair_batch, len(pairs)), self._seed, step)
         both = self._corrected(self._data.captions.batch([*pairs.right[rows], *pairs.wrong[rows]], self._device))
         images = self._tensor(self._data.images[pairs.images[rows]])
-        return contrastive_loss(images, both[: len(rows)], both[len(rows) :], self._settings.contrast_texts)
+        texts, scale = self._settings.contrast_texts, self._settings.logit_scale
+        return contrastive_loss(images, both[: len(rows)], both[len(rows) :], texts, scale)
 
     def _choice(self, rows: np.ndarray, rng: np.random.Generator):
         """Returns the scorer's loss on a batch of questions, their options in a drawn order."""
