@@ -69,12 +69,14 @@ REPORT_RUN = "4 Run"
 wildcard_constraints:
     corpus="[a-z0-9_]+",
     benchmark="[a-z0-9_]+",
-    model="[a-z0-9_]+",
+    model="([a-z_]+:)*[a-z0-9_]+",
     family="systematicity|productivity|own",
     part="[0-9]{5}",
     n_parts="[0-9]{5}",
     seed="[0-9]+",
     n_layers="[0-9]+",
+    variant="joint|ecn|scn|no_anchor|detached",
+    zero_shot_set="[a-z0-9_]+",
     table="[a-z0-9_]+",
 
 

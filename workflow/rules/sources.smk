@@ -250,6 +250,8 @@ def get_weights(wildcards):
 def get_model_weights(model):
     """Files of a model's weights; none where the config names a tag."""
     definition = MODELS[model]
+    if definition["source"] == settings.CORRECTED:
+        return [*get_model_weights(definition["backbone"]), *get_correction(definition)]
     if definition["source"] == "icons":
         corpus = definition["training_data"][0]
         depth = f"text_layers_{definition['text_layers']}"
@@ -308,3 +310,124 @@ def get_benchmark_settings(wildcards):
     return to_json(
         settings.benchmark_settings(config, benchmark, get_roots_of(benchmark))
     )
+
+
+def get_correction(definition):
+    """Files of what corrects a model; none where nothing is trained."""
+    if definition["family"] != "peakpatch":
+        return []
+    seed = config["negation"]["training"]["seed"]
+    folder = f"results/negation/peakpatch/{definition['backbone']}/{definition['variant']}/seed_{seed}"
+    return [f"{folder}/peakpatch.safetensors", f"{folder}/peakpatch.json"]
+
+
+def get_negation_captions():
+    """Files of the captions of which data of negation are made."""
+    data = config["negation"]["data"]
+    if data["source"] == "corpus":
+        return get_corpus_paths(data["corpus"])
+    return data["files"]
+
+
+def get_negation_image_files():
+    """Their images, where they are files of their own."""
+    data = config["negation"]["data"]
+    if data["source"] != "corpus":
+        return []
+    definition = settings.read_definition(config, "corpora", data["corpus"])
+    if definition["source"] == "icons":
+        return [f"results/icons/corpora/{data['corpus']}/images.zip"]
+    return data["files"]
+
+
+def get_negation_packed():
+    """Zip of images that lie in tars; none of other sources."""
+    is_packed = config["negation"]["data"]["source"] == "webdataset"
+    return ["results/negation/data/images.zip"] if is_packed else []
+
+
+def get_negation_image_places(wildcards):
+    """Folders and zips that are searched for the images of data of negation."""
+    data = config["negation"]["data"]
+    if data["source"] == "table":
+        return sorted({os.path.dirname(path) or "." for path in data["files"]})
+    own = [data["images"]] if data["source"] == "released" else []
+    return own or get_negation_packed() or get_negation_image_files()
+
+
+def get_negation_data_settings():
+    """What data of negation depend on."""
+    data = config["negation"]["data"]
+    source = {"name": data["corpus"] or data["source"], "kind": data["source"]}
+    if data["source"] == "corpus":
+        source |= settings.reading_settings(config, data["corpus"])
+        source |= {"captions": get_negation_captions()}
+        source |= {"images": (get_negation_image_files() or [None])[0]}
+    elif data["source"] == "table":
+        source |= {"path": (data["files"] or [None])[0]}
+    else:
+        source |= {"files": data["files"]}
+    return to_json(settings.negation_data_settings(config, source))
+
+
+def get_backbones(pattern):
+    """Files of all models that are corrected."""
+    names = [
+        name
+        for model in config["negation"]["models"]
+        for name in settings.model_names(config, model)
+    ]
+    return [pattern.format(model=name) for name in names]
+
+
+def get_trainings(name):
+    """A file of each training of PeakPatch."""
+    seed = config["negation"]["training"]["seed"]
+    return [
+        f"{folder}/{variant}/seed_{seed}/{name}"
+        for folder in get_backbones("results/negation/peakpatch/{model}")
+        for variant in config["negation"]["variants"]
+    ]
+
+
+def get_training_labels():
+    """Names of the trainings, in the order of `get_trainings`."""
+    variants = config["negation"]["variants"]
+    return [f"{model} {one}" for model in get_backbones("{model}") for one in variants]
+
+
+def get_training_settings(wildcards):
+    """What a training of PeakPatch depends on."""
+    chosen = settings.peakpatch_settings(config, wildcards.model, wildcards.variant)
+    return to_json(chosen)
+
+
+def get_frozen_features(wildcards):
+    """Features of the model that another one corrects."""
+    backbone = MODELS[wildcards.model]["backbone"]
+    return f"results/features/{backbone}/bench_{wildcards.benchmark}.parquet"
+
+
+def get_negation_results(pattern, which=""):
+    """Files of the benchmarks of negation.csv, benchmark by benchmark; of all models, or of those that are trained."""
+    names = settings.negation_names(config)
+    trained = [name for name in names if MODELS[name]["family"] == "peakpatch"]
+    models = {"": [""], "all": names, "trained": trained}[which]
+    return [
+        pattern.format(benchmark=benchmark, model=model)
+        for benchmark, _ in settings.negation_benchmarks(config)
+        for model in models
+    ]
+
+
+def get_negation_scores(family):
+    """Scores of all models of negation.csv on CREPE's sets."""
+    names = settings.negation_names(config)
+    return [f"results/scores/{name}/{family}.parquet" for name in names]
+
+
+def get_negation_manifests():
+    """Manifests of the readers of negation.csv, where they have one."""
+    readers = {reader for _, reader in settings.negation_benchmarks(config)}
+    paths = (RESOURCES / "benchmarks" / f"{reader}.yaml" for reader in sorted(readers))
+    return [str(path) for path in paths if path.exists()]

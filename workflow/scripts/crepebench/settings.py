@@ -36,6 +36,8 @@ def read_definition(config: Mapping, block: str, name: str) -> dict:
     return definitions[name]
 
 
+ATTENDS = "valid"
+"""Positions that PeakPatch's correction attends to: those up to the end of the text."""
 CORRECTIONS = {
     **{"peakpatch": {"family": "peakpatch", "variant": "joint"}, "negvector": {"family": "negvector"}},
     **{
@@ -391,7 +393,8 @@ def benchmark_settings(config: Mapping, benchmark: str, roots: Mapping) -> dict:
         roots: folders and zips of pictures by name, as far as its reader asks for them.
     """
     definition = read_definition(config, "benchmarks", benchmark)
-    chosen = {"missing_images": config["benchmarks"]["missing_images"], "roots": roots}
+    policy = definition.get("missing_images", config["benchmarks"]["missing_images"])
+    chosen = {"missing_images": policy, "roots": roots}
     return {**chosen, "reader": definition["reader"], "options": definition.get("options", {})}
 
 
@@ -400,6 +403,92 @@ def zero_shot_settings(config: Mapping, zero_shot_set: str) -> dict:
     chosen = config["benchmarks"]["zero_shot"][zero_shot_set]
     defaults = {"class_names": [], "n_images": None, "seed": 0}
     return {"set": zero_shot_set, **{key: chosen.get(key, default) for key, default in defaults.items()}}
+
+
+def negation_data_settings(config: Mapping, source: Mapping) -> dict:
+    """Returns what pairs and questions of negation depend on.
+
+    Args:
+        config: the whole config.
+        source: where captions and images are, as `crepebench.captioned_images.read_captioned_images` takes it.
+    """
+    chosen = dict(config["negation"]["data"])
+    for key in ("source", "corpus", "files", "images", "generator"):
+        del chosen[key]
+    is_worded = config["negation"]["data"]["generator"] == "captioner"
+    generator = {**captions_settings(config), "concurrency": config["captioner"]["concurrency"]} if is_worded else None
+    spacy_model = config["parser"]["spacy_model"]
+    return {**chosen, "source": source, "use": "train", "parser": spacy_model, "generator": generator or "template"}
+
+
+def negation_test_settings(config: Mapping) -> dict:
+    """Returns what the test of negation depends on; the shares of forms are those of the data."""
+    data = config["negation"]["data"]
+    shared = {key: data[key] for key in ("forms", "attribute_share", "bare_share", "negated_share")}
+    return {**shared, **config["negation"]["test"]}
+
+
+def layers_settings(config: Mapping, model: str) -> dict:
+    """Returns what the analysis of a model's text layers depends on."""
+    block = config["negation"]["layers"]
+    sizes = {"n_triples": block["triples"], "n_controls": block["controls"]}
+    rest = {key: block[key] for key in ("peak", "anchor", "batch_size", "seed")}
+    return {"model": encoding_of(config, model), **sizes, **rest}
+
+
+def negation_features_settings(config: Mapping, model: str) -> dict:
+    """Returns what the features of tokens depend on."""
+    tokens = config["negation"]["training"]["tokens"]
+    return {"model": encoding_of(config, model), "tokens": tokens, "attends": ATTENDS}
+
+
+def peakpatch_settings(config: Mapping, model: str, variant: str) -> dict:
+    """Returns what the training of a variant depends on, beside its seed."""
+    block = config["negation"]["training"]
+    training = {key: value for key, value in block.items() if key not in ("tokens", "seed")}
+    return {"model": encoding_of(config, model), "training": {**training, "variant": variant, "attends": ATTENDS}}
+
+
+def image_controls_settings(config: Mapping, model: str) -> dict:
+    """Returns what the controls of a corrected model depend on."""
+    return {"model": encoding_of(config, model), "seed": config["evaluation"]["seed"]}
+
+
+def correction_examples_settings(config: Mapping, model: str) -> dict:
+    """Returns what the examples of a correction depend on."""
+    return {"model": encoding_of(config, model), "seed": config["plots"]["seed"]}
+
+
+NEGATION = "negation"
+"""Name of the test of negation among the benchmarks."""
+
+
+def negation_benchmarks(config: Mapping) -> list[tuple[str, str]]:
+    """Returns name and reader of each benchmark of negation.csv: the test of negation, and those of the config."""
+    names = dict.fromkeys([NEGATION, *config["benchmarks"]["use"]])
+    return [(name, read_definition(config, "benchmarks", name)["reader"]) for name in names]
+
+
+def negation_names(config: Mapping) -> list[str]:
+    """Returns the names under which the models of negation.csv are measured."""
+    return [name for model in negation_models(config) for name in model_names(config, model)]
+
+
+def negation_tables_settings(config: Mapping) -> dict:
+    """Returns what negation.csv depends on."""
+    models, data = read_models(config), config["negation"]["data"]
+    trained_on = data["corpus"] if data["source"] == "corpus" else data["source"]
+    rows = []
+    for name in negation_names(config):
+        is_trained = models[name]["family"] == "peakpatch"
+        trained = {"trained_on": trained_on if is_trained else "", "seed": _seed(config) if is_trained else ""}
+        rows.append({"model": name, "backbone": models[name].get("backbone", name), **trained})
+    evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
+    return {"evaluation": evaluation, "benchmarks": negation_benchmarks(config), "models": rows}
+
+
+def _seed(config: Mapping) -> int:
+    return config["negation"]["training"]["seed"]
 
 
 def benchmarks_tables_settings(config: Mapping) -> dict:

@@ -1,6 +1,6 @@
 """Read the test of negation that `crepebench.negation_benchmark` builds: questions, retrieval and classes of crops.
 
-Images are those of Visual Genome, or whatever stands in its place, by file name in the root `visual_genome`.
+Images are those of Visual Genome, or whatever stands in its place, by file name in the root `run_images`.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from crepebench.benchmark_readers._records import base_name, box, cell, check_op
 from crepebench.benchmark_retrieval import RETRIEVE_CAPTION, RETRIEVE_IMAGE, retrieval_items
 from crepebench.zero_shot import CLASS, CLASS_TAG, CLASSIFY, SIMPLE_7, class_tag, prompts_of
 
-ROOT = "visual_genome"
+ROOT = "run_images"
 QUESTIONS, CAPTIONS, CLASSES = FILES = ("questions", "captions", "classes")
 MCQ, ORDINARY, NEGATED, ZERO_SHOT = "mcq", "retrieval", "retrieval_negated", "zero_shot"
 """Subsets; each has the pools of its own."""
