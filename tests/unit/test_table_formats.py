@@ -10,6 +10,7 @@ from crepebench.benchmark_tables import COLUMNS as BENCHMARK_COLUMNS
 from crepebench.correlations import COLUMNS as CORRELATION_COLUMNS
 from crepebench.dataset_statistics import COLUMNS as STATISTICS_COLUMNS
 from crepebench.model_comparison import COLUMNS as COMPARISON_COLUMNS
+from crepebench.negation_tables import COLUMNS as NEGATION_COLUMNS
 from crepebench.own_tables import COLUMNS as OWN_COLUMNS
 from crepebench.pages import html_table, numeric_columns
 from crepebench.parser_quality import COLUMNS as QUALITY_COLUMNS
@@ -49,6 +50,7 @@ TABLES = {
     "released_scores": RELEASED_COLUMNS,
     "own_captions": OWN_COLUMNS,
     "benchmarks": BENCHMARK_COLUMNS,
+    "negation": NEGATION_COLUMNS,
     "imagenet_correlation": CORRELATION_COLUMNS,
     "published_comparison": PUBLISHED_COLUMNS,
     "dataset_statistics": STATISTICS_COLUMNS,
