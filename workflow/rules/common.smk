@@ -75,6 +75,8 @@ wildcard_constraints:
     n_parts="[0-9]{5}",
     seed="[0-9]+",
     n_layers="[0-9]+",
+    peak="[0-9]+",
+    anchor="[0-9]+",
     variant="joint|ecn|scn|no_anchor|detached",
     zero_shot_set="[a-z0-9_]+",
     table="[a-z0-9_]+",

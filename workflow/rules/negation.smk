@@ -328,6 +328,7 @@ rule write_correction_examples:
     input:
         templates=RESOURCES / "negation" / "map_templates.yaml",
         attention=RESOURCES / "negation" / "attention_prompts.yaml",
+        prompts=config["negation"]["judge"]["prompts"] or [],
         weights=get_weights,
     output:
         points="results/negation/examples/{model}/points.csv",
@@ -373,3 +374,26 @@ rule plot_correction:
         "Drawing what {wildcards.model} corrects"
     script:
         "../scripts/plot_correction.py"
+
+
+rule tabulate_judged_prompts:
+    """Tabulate how a judge saw what a generator made of prompts; runs only if it is named."""
+    input:
+        prompts=get_judge_file("prompts"),
+        judgements=get_judge_file("judgements"),
+    output:
+        table="results/tables/judged_prompts.csv",
+        accounting="results/negation/judged_prompts/accounting.csv",
+    log:
+        "results/logs/tabulate_judged_prompts/tabulate_judged_prompts.log",
+    benchmark:
+        "results/benchmarks/tabulate_judged_prompts/tabulate_judged_prompts.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        cfg=to_json({"bad_rows": config["negation"]["judge"]["bad_rows"]}),
+        code=code_digest("tabulate_judged_prompts.py"),
+    message:
+        "Tabulating the judge's answers"
+    script:
+        "../scripts/tabulate_judged_prompts.py"

@@ -390,6 +390,35 @@ def get_trainings(name):
     ]
 
 
+def get_swept_trainings(name):
+    """A file of the training at each pair of layers of the sweep, model by model."""
+    sweep, seed = (
+        config["negation"]["sweep"],
+        config["negation"]["training"]["seed"],
+    )
+    return [
+        f"{folder}/{peak}_{anchor}/joint_seed_{seed}/{name}"
+        for folder in get_backbones("results/negation/sweep/{model}")
+        for peak in sweep["peaks"]
+        for anchor in sweep["anchors"]
+        if anchor < peak
+    ]
+
+
+def get_judge_file(key):
+    """Function that gives a file of the judge that the config names."""
+
+    def found(wildcards):
+        path = config["negation"]["judge"][key]
+        if not path:
+            raise WorkflowError(
+                f"negation.judge.{key} of the config names no file: see docs/negation.md"
+            )
+        return path
+
+    return found
+
+
 def get_training_labels():
     """Names of the trainings, in the order of `get_trainings`."""
     variants = config["negation"]["variants"]

@@ -8,7 +8,7 @@ if __name__ == "__main__":
     write_correction_examples(
         templates_path=snakemake.input.templates,
         attention_path=snakemake.input.attention,
-        prompts_path=snakemake.input.get("prompts", ""),
+        prompts_path=snakemake.input.get("prompts") or "",
         weights_paths=list(snakemake.input.weights),
         points_path=snakemake.output.points,
         cosines_path=snakemake.output.cosines,

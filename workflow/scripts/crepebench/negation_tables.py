@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from crepebench.benchmark_blind import image_numbers
 from crepebench.benchmark_choices import CHOSEN, choice_rows
 from crepebench.benchmark_items import CHOOSE_CAPTION
 from crepebench.benchmark_results import ACCURACY
@@ -98,7 +99,7 @@ def change_rows(items: Rows, changes: Rows, draw: Bootstrap) -> Iterator[dict]:
         draw: how intervals are drawn.
     """
     known = {item["item_id"]: item for item in items}
-    numbers = {image: number for number, image in enumerate(sorted({_image(item) for item in known.values()}))}
+    number_of = dict(zip(known, image_numbers(items).tolist(), strict=True))
     groups = defaultdict(list)
     for row in changes:
         item = known[row["item_id"]]
@@ -106,15 +107,11 @@ def change_rows(items: Rows, changes: Rows, draw: Bootstrap) -> Iterator[dict]:
         names = ["all", f"cue={'yes' if row['has_cue'] else 'no'}", f"right={'yes' if row['caption'] == 0 else 'no'}"]
         names += [f"form={tags['form']}"] if "form" in tags and row["has_cue"] else []
         for name in names:
-            groups[name].append((numbers[_image(item)], row["cosine"], abs(row["offset"])))
+            groups[name].append((number_of[row["item_id"]], row["cosine"], abs(row["offset"])))
     for name in sorted(groups):
         images, cosines, offsets = map(np.array, zip(*groups[name], strict=True))
         yield mean_of(cosines, images, COSINE, name, draw)
         yield mean_of(offsets, images, OFFSET, name, draw)
-
-
-def _image(item: Mapping) -> int:
-    return item["images"][0]["image_id"] if item["images"] else -1
 
 
 def crepe_rows(sets: Rows, family: str, is_frozen: bool, draw: Bootstrap) -> Iterator[dict]:
