@@ -51,6 +51,7 @@ TABLES = {
     "own_captions": OWN_COLUMNS,
     "benchmarks": BENCHMARK_COLUMNS,
     "negation": NEGATION_COLUMNS,
+    "judged_prompts": ("metric", "value", "n_prompts"),
     "imagenet_correlation": CORRELATION_COLUMNS,
     "published_comparison": PUBLISHED_COLUMNS,
     "dataset_statistics": STATISTICS_COLUMNS,
