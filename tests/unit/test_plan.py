@@ -95,7 +95,7 @@ def test_captions_that_are_not_there_yet_are_those_of_the_published_corpus(confi
 def test_larger_architecture_costs_more(config):
     full = copy.deepcopy(config)
     definition = {"family": "open_clip", "source": "weights", "weights": "tag", "training_data": [], "seen_images": []}
-    full["models"]["definitions"] = {
+    full["models"]["definitions"] |= {
         "small": {**definition, "architecture": "ViT-B-32"},
         "large": {**definition, "architecture": "ViT-L-14"},
     }
@@ -146,7 +146,7 @@ def test_cost_table_knows_every_rule_that_a_run_may_need(repository, world):
     rules = {
         name
         for path in (repository / "workflow" / "rules").glob("*.smk")
-        for name in re.findall(r"^(?:rule|use rule \w+ as) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        for name in re.findall(r"^ *(?:rule|use rule \w+ as) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     units = ("image", "caption", "caption_epoch", "model_image", "weighted_model_image")
     only_in_the_other_world = {
