@@ -16,8 +16,8 @@ NOT_IN_ALL = (
     *("build_review_page", "tabulate_human_review"),
     *("lay_zero_shot_pictures", "build_benchmark_items", "score_benchmark", "audit_benchmark", "tabulate_benchmarks"),
     *("build_negation_data", "build_released_negation_data", "build_negation_benchmark"),
-    *("analyse_layers", "plot_layers", "extract_negation_features", "train_peakpatch", "plot_learning_curves", "score_image_controls"),
-    *("tabulate_negation", "write_correction_examples", "plot_correction", "tabulate_judged_prompts"),
+    *("analyse_layers", "plot_layers", "extract_negation_features", "train_peakpatch", "plot_learning_curves"),
+    *("score_image_controls", "tabulate_negation", "write_correction_examples", "plot_correction", "tabulate_judged_prompts"),
     *("set_layers", "tabulate_sweep", "plot_sweep"),
     *("build_parser_review", "tabulate_thinned_gap", "plot_thinned_gap", "tabulate_model_comparison"),
 )
