@@ -17,8 +17,8 @@ NOT_IN_ALL = (
     *("lay_zero_shot_pictures", "build_benchmark_items", "score_benchmark", "audit_benchmark", "tabulate_benchmarks"),
     *("build_negation_data", "build_released_negation_data", "build_negation_benchmark"),
     *("analyse_layers", "plot_layers", "extract_negation_features", "train_peakpatch", "plot_learning_curves"),
-    *("score_image_controls", "tabulate_negation", "write_correction_examples", "plot_correction", "tabulate_judged_prompts"),
-    *("set_layers", "tabulate_sweep", "plot_sweep"),
+    *("score_image_controls", "tabulate_negation", "write_correction_examples", "plot_correction"),
+    *("tabulate_judged_prompts", "set_layers", "tabulate_sweep", "plot_sweep"),
     *("build_parser_review", "tabulate_thinned_gap", "plot_thinned_gap", "tabulate_model_comparison"),
 )
 """Rules that run only if they, their outputs or a config key name them; the picture of the DAG leaves them out."""
