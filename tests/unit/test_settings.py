@@ -15,6 +15,7 @@ from crepebench.settings import (
     draw_settings,
     features_settings,
     models_of,
+    negation_tables_settings,
     read_definition,
     read_models,
     review_page_settings,
@@ -438,3 +439,40 @@ def test_the_review_page_does_not_depend_on_who_has_answered_it(config):
     assert review_page_settings(changed) == expected
     released = {**config, "data": {**config["data"], "source": "crepe_release"}}
     assert "definitions" not in review_page_settings(released)
+
+
+def test_a_corrected_model_shares_names_seeds_and_training_data_with_its_backbone(config):
+    config["models"]["use"] = ["peakpatch:mini_clip_negation", "negvector:mini_clip_cc12m"]
+    check(config)
+    assert used_models(config) == config["models"]["use"]
+    models = read_models(config)
+    found = models["peakpatch:mini_clip_negation"]
+    assert (found["family"], found["variant"], found["backbone"]) == ("peakpatch", "joint", "mini_clip_negation")
+    assert found["training_data"] == models["mini_clip_negation"]["training_data"]
+    assert features_settings(config, "peakpatch:mini_clip_negation")["model"] == {
+        **{"family": "peakpatch", "variant": "joint"},
+        "backbone": features_settings(config, "mini_clip_negation")["model"],
+    }
+    config["models"]["seeds"] = [3, 4]
+    assert used_models(config)[:2] == [f"peakpatch:mini_clip_negation_seed{seed}" for seed in (3, 4)]
+    assert read_models(config)["peakpatch:mini_clip_negation_seed4"]["backbone"] == "mini_clip_negation_seed4"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("patch:mini_clip_cc12m", "'patch' is none of"), ("peakpatch:nobody", "models.definitions has no 'nobody'")],
+)
+def test_a_correction_or_backbone_that_is_not_known_is_named(config, name, message):
+    config["models"]["use"] = [name]
+    with pytest.raises(ValueError, match=message):
+        check(config)
+
+
+def test_negation_compares_each_backbone_with_what_corrects_it(config):
+    config["negation"]["variants"] = ["joint", "ecn"]
+    rows = negation_tables_settings(config)["models"]
+    assert [row["model"] for row in rows] == [
+        f"{correction}mini_clip_negation" for correction in ("", "negvector:", "peakpatch:", "peakpatch_ecn:")
+    ]
+    assert {row["backbone"] for row in rows} == {"mini_clip_negation"}
+    assert [bool(row["trained_on"]) for row in rows] == [False, False, True, True]

@@ -326,7 +326,9 @@ def get_negation_captions():
     data = config["negation"]["data"]
     if data["source"] == "corpus":
         return get_corpus_paths(data["corpus"])
-    return data["files"]
+    return [
+        path for pattern in data["files"] for path in sorted(glob(pattern)) or [pattern]
+    ]
 
 
 def get_negation_image_files():
@@ -366,7 +368,7 @@ def get_negation_data_settings():
     elif data["source"] == "table":
         source |= {"path": (data["files"] or [None])[0]}
     else:
-        source |= {"files": data["files"]}
+        source |= {"files": get_negation_captions()}
     return to_json(settings.negation_data_settings(config, source))
 
 
