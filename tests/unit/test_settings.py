@@ -476,3 +476,9 @@ def test_negation_compares_each_backbone_with_what_corrects_it(config):
     ]
     assert {row["backbone"] for row in rows} == {"mini_clip_negation"}
     assert [bool(row["trained_on"]) for row in rows] == [False, False, True, True]
+
+
+def test_weights_of_a_name_too_long_for_a_file_are_no_folder(config):
+    name = with_weights(config, weights="9" * 5000, architecture="RN50")
+    check(config)
+    assert read_models(config)[name]["weights"] == "9" * 5000

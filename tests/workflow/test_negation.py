@@ -1,4 +1,4 @@
-"""The table of negation on the tiny run: data, analysis of layers, training, controls, and a corrected model elsewhere."""
+"""The table of negation on the tiny run: data, analysis of layers, training, controls; a corrected model elsewhere."""
 
 import csv
 import json

@@ -226,9 +226,9 @@ LANGUAGE_MODELS = (
 def get_language_model_files(block, key="language_model"):
     """Files of a model of texts; none where there is no such model, or the config names one of a hub or server."""
     path = Path(config[block][key] or "")
-    if path.is_file():
+    if os.path.isfile(path):
         return [str(path)]
-    is_folder = config[block][key] and path.is_dir()
+    is_folder = config[block][key] and os.path.isdir(path)
     return (
         sorted(str(found) for found in path.iterdir() if found.is_file())
         if is_folder
@@ -260,7 +260,7 @@ def get_model_weights(model):
     if is_fetched(definition):
         return [f"results/weights/{model}.weights.json"]
     weights = Path(definition["weights"])
-    if not weights.is_dir():
+    if not os.path.isdir(weights):
         return [str(weights)]
     depth = "*" if definition["family"] == "open_clip" else "**/*"
     return sorted(str(path) for path in weights.glob(depth) if path.is_file())

@@ -5,8 +5,7 @@ The functions named `*_settings` choose from the config what one kind of job dep
 """
 
 from collections.abc import Mapping
-from os.path import normpath
-from pathlib import Path
+from os.path import isdir, isfile, join, normpath
 
 from crepebench.families import PRODUCTIVITY, SYSTEMATICITY
 from crepebench.models import CONFIG_FILE
@@ -663,8 +662,8 @@ def _check_model(config: Mapping, name: str) -> None:
     if family in ("openai_clip", "clip_fine_tune") and "architecture" not in definition:
         raise ValueError(f"{where}: an architecture is missing")
     if definition["source"] != ICONS and family == "open_clip" and not definition["weights"].startswith(HUB):
-        weights = Path(definition["weights"])
-        if not weights.is_dir() and "architecture" not in definition:
+        is_folder = isdir(definition["weights"])  # Path.is_dir raises on a name that is too long
+        if not is_folder and "architecture" not in definition:
             raise ValueError(f"{where}: an architecture is missing, since weights is no folder with {CONFIG_FILE}")
-        if weights.is_dir() and not (weights / CONFIG_FILE).is_file():
+        if is_folder and not isfile(join(definition["weights"], CONFIG_FILE)):
             raise ValueError(f"{where}: the folder {definition['weights']} holds no {CONFIG_FILE}")

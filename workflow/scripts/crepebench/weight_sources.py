@@ -1,5 +1,6 @@
 """Know where a model's weights and vocabulary are fetched from: files of the hub, or a URL. Nothing here fetches."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ class UrlFile:
 def is_fetched(definition: Mapping) -> bool:
     """Says whether a model's weights come from the network, as its config entry has them: a tag, a name or a URL."""
     weights = definition.get("weights", "")
-    if not weights or Path(weights).exists():
+    if not weights or os.path.exists(weights):
         return False
     is_path = Path(weights).suffix in (".pt", ".pth", ".bin", ".ckpt", ".safetensors") or weights.startswith((".", "/"))
     return is_url(weights) or weights.startswith(HUB) or not is_path
