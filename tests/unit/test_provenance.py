@@ -334,7 +334,7 @@ EXPORTS = ("write_crepe_csv", "write_datasets_folder", "write_webdataset")
     [
         (
             "schema.py",
-            ('("split", pa.string()),', '("split", pa.string()), ("count", pa.int64()),'),
+            ('("split", pa.string()),  # SC', '("split", pa.string()), ("count", pa.int64()),  # SC'),
             {
                 *("build_splits", "audit_retrieval_sets", "tabulate_icons_control", "tabulate_systematicity"),
                 *("tabulate_model_comparison", "tabulate_raw_retrieval", "tabulate_dataset_statistics"),
@@ -352,6 +352,7 @@ EXPORTS = ("write_crepe_csv", "write_datasets_folder", "write_webdataset")
                 *("tabulate_model_comparison", "tabulate_raw_retrieval", "tabulate_released"),
                 *("build_own_sets", "build_released_flags", "build_released_sets", "tabulate_own_captions"),
                 *("build_gallery", "build_review_page", "build_benchmark_items"),
+                *("build_negation_data", "build_released_negation_data", "tabulate_negation"),
                 *EXPORTS,
             },
         ),
@@ -369,6 +370,7 @@ EXPORTS = ("write_crepe_csv", "write_datasets_folder", "write_webdataset")
                 *("build_captions", "build_productivity_foils", "tabulate_model_comparison", "build_own_sets"),
                 *("build_released_flags", "build_released_sets", "build_released_splits", "write_datasets_folder"),
                 *("build_benchmark_items", "score_benchmark", "audit_benchmark"),
+                *("build_negation_data", "build_released_negation_data", "score_image_controls"),
             },
         ),
         ("foils.py", ("class FoilBuilder:\n", "class FoilBuilder:\n    note = 1\n"), {"build_foils", "build_own_sets"}),
@@ -377,7 +379,7 @@ EXPORTS = ("write_crepe_csv", "write_datasets_folder", "write_webdataset")
             ('ARTICLES = ("a", ', 'ARTICLES = ("a", "some", '),
             {
                 *("build_foils", "build_region_graphs", "build_word_pool", "sample_subgraphs", "build_captions"),
-                *("build_productivity_foils", "build_own_sets"),
+                *("build_productivity_foils", "build_own_sets", "build_negation_benchmark"),
             },
         ),
         (
@@ -394,6 +396,7 @@ EXPORTS = ("write_crepe_csv", "write_datasets_folder", "write_webdataset")
                     "tabulate_released",
                     "tabulate_human_review",
                     "build_gallery",
+                    "tabulate_negation",
                 ),
                 *EXPORTS,
             },
@@ -404,7 +407,7 @@ EXPORTS = ("write_crepe_csv", "write_datasets_folder", "write_webdataset")
             ("def build_graph(", "def build_graph(*, "),
             {
                 *("build_parser_review", "parse_candidates", "parse_corpus", "parse_regions"),
-                *("tabulate_parser_quality", "build_own_sets", "build_review_page"),
+                *("tabulate_parser_quality", "build_own_sets", "build_review_page", "build_negation_data"),
             },
         ),
         ("settings.py", ("def check_names(", "def check_names(*, "), set()),
