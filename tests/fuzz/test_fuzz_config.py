@@ -53,6 +53,7 @@ def check(config: dict) -> None:
     settings.check_names(config)
     settings.check_exclusions(config)
     settings.check_benchmarks(config)
+    settings.check_negation(config)
 
 
 def all_settings(config: dict) -> None:
@@ -65,6 +66,7 @@ def all_settings(config: dict) -> None:
         "code": ["0"],
         "block": [],
         "benchmark": config["benchmarks"]["use"],
+        "source": [{"kind": config["negation"]["data"]["source"]}],
         "zero_shot_set": list(config["benchmarks"]["zero_shot"]),
     }
     for name, function in inspect.getmembers(settings, inspect.isfunction):

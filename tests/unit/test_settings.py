@@ -8,6 +8,7 @@ from crepebench.corpora import FORMATS
 from crepebench.settings import (
     check_exclusions,
     check_names,
+    check_negation,
     comparison_settings,
     corpus_record_settings,
     corpus_settings,
@@ -482,3 +483,20 @@ def test_weights_of_a_name_too_long_for_a_file_are_no_folder(config):
     name = with_weights(config, weights="9" * 5000, architecture="RN50")
     check(config)
     assert read_models(config)[name]["weights"] == "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"corpus": None}, "needs a negation.data.corpus"),
+        ({"corpus": "nobody"}, "corpora.definitions has no 'nobody'"),
+        ({"source": "table", "files": []}, "needs 1 negation.data.files, and there are 0"),
+        ({"source": "webdataset", "files": []}, "needs one or more negation.data.files"),
+        ({"source": "released", "files": ["a.json", "b.json"]}, "needs negation.data.images"),
+    ],
+)
+def test_data_of_negation_need_their_source(config, data, message):
+    check_negation(config)
+    config["negation"]["data"].update(data)
+    with pytest.raises(ValueError, match=message):
+        check_negation(config)

@@ -512,6 +512,35 @@ def check_benchmarks(config: Mapping) -> None:
             raise ValueError(f"config: benchmarks.zero_shot: {name!r} is none of {', '.join(sorted(ZERO_SHOT_SETS))}")
 
 
+N_FILES = {"table": 1, "released": 2}
+"""Files that a source of data of negation consists of, where their number is fixed."""
+
+
+def check_negation(config: Mapping) -> None:
+    """Checks that data of negation have a source, and that the test of negation is defined.
+
+    Whatever the config says of it, nothing of it is asked for unless a user names one of its files.
+
+    Raises:
+        ValueError: names the key.
+    """
+    read_definition(config, "benchmarks", NEGATION)
+    data = config["negation"]["data"]
+    source, n_files = data["source"], len(data["files"])
+    if source == "corpus":
+        if not data["corpus"]:
+            raise ValueError("config: negation.data.source 'corpus' needs a negation.data.corpus")
+        read_definition(config, "corpora", data["corpus"])
+        return
+    if n_files != N_FILES.get(source, n_files) or not n_files:
+        raise ValueError(
+            f"config: negation.data.source {source!r} needs {N_FILES.get(source, 'one or more')} negation.data.files, "
+            f"and there are {n_files}"
+        )
+    if source == "released" and not data["images"]:
+        raise ValueError("config: negation.data.source 'released' needs negation.data.images")
+
+
 def check_exclusions(config: Mapping) -> None:
     """Checks that no exclusion list is made from the very sets that it would change.
 
