@@ -90,8 +90,7 @@ def test_a_corrected_model_enters_the_tables_like_any_other(run, checkout, overl
     update_config(config, {"models": {"use": [MODEL, CORRECTED]}})
     path = tmp_path / "both.yaml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
-    tables = [f"results/tables/{name}.csv" for name in ("systematicity", "productivity")]
-    assert_ok(run_snakemake(run, *tables, "--cores", "2", overlay=path, root=checkout))
-    for name in tables:
-        with open(run / name, newline="", encoding="utf-8") as file:
-            assert {row["model"] for row in csv.DictReader(file)} == {MODEL, CORRECTED}
+    table = "results/tables/productivity.csv"  # whose scores negation.csv has made already
+    assert_ok(run_snakemake(run, table, "--cores", "2", overlay=path, root=checkout))
+    with open(run / table, newline="", encoding="utf-8") as file:
+        assert {row["model"] for row in csv.DictReader(file)} == {MODEL, CORRECTED}
