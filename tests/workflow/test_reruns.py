@@ -115,6 +115,7 @@ CHANGES = {
     "data.folder": "released",
     "own_captions.table": "mine.csv",
     "benchmarks.missing_images": "skip",
+    "negation.training.epochs": 3,
 }
 NEEDED = {
     "corpora.use": {"models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"]},
@@ -135,8 +136,8 @@ EDITS = {  # file, old text, new text, rules that run again for it, rules that n
     ),
     "a new column of the splits": (
         LIBRARY / "schema.py",
-        '        ("split", pa.string()),',
-        '        ("split", pa.string()),\n        ("reason", pa.string()),',
+        '        ("split", pa.string()),  # SC',
+        '        ("split", pa.string()),\n        ("reason", pa.string()),  # SC',
         {"build_splits", "audit_retrieval_sets"},
         {*UPSTREAM_OF_SETS, "build_retrieval_sets", "extract_features", "score_retrieval_sets"},
     ),
