@@ -116,7 +116,7 @@ def test_the_reader_gives_items_that_benchmarks_take(tmp_path, scenes, questions
     assert by_subset["zero_shot", "classify"] == len(found["classes"]) > by_subset["zero_shot", "class"] > 1
     first = items[0]
     assert first.captions[0] == questions[0]["captions"][0]
-    assert (first.images[0].root, first.images[0].name) == ("visual_genome", questions[0]["image"])
+    assert (first.images[0].root, first.images[0].name) == ("run_images", questions[0]["image"])
     assert set(first.tags) == {"template", "form", "polarity", "kind", "transfer"}
     crop = next(item for item in items if item.task == "classify")
     assert crop.images[0].box == tuple(found["classes"][0]["box"])

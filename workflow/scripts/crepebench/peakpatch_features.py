@@ -57,7 +57,9 @@ def extract_negation_features(
     layers = json.loads(Path(layers_path).read_text(encoding="utf-8"))
     texts = caption_texts(pairs_path, questions_path)
     model = load_model(config["model"], weights_paths)
-    extract(model, texts, layers["peak"], layers["anchor"], index_path, config["tokens"], config["attends"] == "all")
+    extract_captions(
+        model, texts, layers["peak"], layers["anchor"], index_path, config["tokens"], config["attends"] == "all"
+    )
 
 
 def caption_texts(pairs_path: str, questions_path: str) -> list[str]:
@@ -68,7 +70,7 @@ def caption_texts(pairs_path: str, questions_path: str) -> list[str]:
     return sorted({text for column in columns for text in column.to_pylist()})
 
 
-def extract(
+def extract_captions(
     model, texts: Sequence[str], peak: int, anchor: int, index_path: str, tokens: str, whole: bool = False
 ) -> None:
     """Computes the features of captions and writes shards and index.
