@@ -55,6 +55,16 @@ def choice_loss(scores, offsets, right, present, temperature: float, offset_weig
     return functional.cross_entropy(logits, right) + offset_weight * offsets[present].square().mean()
 
 
+def keeping_loss(corrected, frozen):
+    """Returns how far corrected features lie from the frozen ones: one less their cosine, in the mean; 0 of none.
+
+    Args:
+        corrected: (n, dim), unit rows, of captions that deny nothing.
+        frozen: (n, dim), likewise.
+    """
+    return (1 - (corrected * frozen).sum(-1)).sum() / max(1, len(frozen))
+
+
 def direction_loss(delta, target):
     """Returns the loss of the correction's pre-training: mean square error, and one less the cosine.
 

@@ -58,7 +58,7 @@ def build_networks(width: int, dim: int, settings: Training, seed: int):
             form = WITHOUT_ANCHOR if settings.variant == NO_ANCHOR else FULL
             networks[ECN_PART] = Correction(width, dim, form, settings.attends)
         if settings.has_scn:
-            networks[SCN_PART] = Scorer(dim)
+            networks[SCN_PART] = Scorer(dim, largest=settings.largest_offset)
     return networks
 
 
@@ -127,30 +127,36 @@ class Steps:
         return {"loss": direction_loss(delta, right - batch.final)}
 
     def losses(self, epoch: int, step: int) -> dict:
-        """Returns the losses of a step: "loss", and its parts "loss_ecn" and "loss_scn"."""
+        """Returns the losses of a step: "loss", and its parts "loss_ecn", "loss_keep" and "loss_scn"."""
         data, settings = self._data, self._settings
         size = min(settings.question_batch, len(data.questions))
         if epoch not in self._orders:
             self._orders = {epoch: list(batches(len(data.questions), size, self._seed, epoch))}
         losses = {}
         if settings.has_ecn:
-            losses["loss_ecn"] = self._contrast(epoch * len(self._orders[epoch]) + step)
+            losses |= self._contrast(epoch * len(self._orders[epoch]) + step)
         if settings.has_scn:
             rng = np.random.default_rng([self._seed, OPTIONS, epoch, step])
             losses["loss_scn"] = self._choice(self._orders[epoch][step], rng)
-        total = losses.get("loss_ecn", 0.0) + settings.scn_weight * losses.get("loss_scn", 0.0)
+        weights = {"loss_keep": settings.keep_weight, "loss_scn": settings.scn_weight}
+        total = sum(weights.get(name, 1.0) * loss for name, loss in losses.items())
         return {"loss": total, **losses}
 
     def _contrast(self, step: int):
-        """Returns the correction's loss on a batch of pairs."""
-        from crepebench.peakpatch_losses import contrastive_loss
+        """Returns the correction's losses on a batch of pairs: "loss_ecn", and "loss_keep" where it has a weight."""
+        from crepebench.peakpatch_losses import contrastive_loss, keeping_loss
 
         pairs = self._data.pairs
         rows = cycled_batch(len(pairs), min(self._settings.pair_batch, len(pairs)), self._seed, step)
-        both = self._corrected(self._data.captions.batch([*pairs.right[rows], *pairs.wrong[rows]], self._device))
+        batch = self._data.captions.batch([*pairs.right[rows], *pairs.wrong[rows]], self._device)
+        both = self._corrected(batch)
         images = self._tensor(self._data.images[pairs.images[rows]])
         texts, scale = self._settings.contrast_texts, self._settings.logit_scale
-        return contrastive_loss(images, both[: len(rows)], both[len(rows) :], texts, scale)
+        losses = {"loss_ecn": contrastive_loss(images, both[: len(rows)], both[len(rows) :], texts, scale)}
+        if self._settings.keep_weight:
+            affirm = np.flatnonzero(~pairs.negated[rows])
+            losses["loss_keep"] = keeping_loss(both[affirm], batch.final[affirm])
+        return losses
 
     def _choice(self, rows: np.ndarray, rng: np.random.Generator):
         """Returns the scorer's loss on a batch of questions, their options in a drawn order."""
