@@ -55,14 +55,15 @@ def choice_loss(scores, offsets, right, present, temperature: float, offset_weig
     return functional.cross_entropy(logits, right) + offset_weight * offsets[present].square().mean()
 
 
-def keeping_loss(corrected, frozen):
-    """Returns how far corrected features lie from the frozen ones: one less their cosine, in the mean; 0 of none.
+def keeping_loss(scores, cosines, scale: float = SCALE):
+    """Returns how far scores moved: the mean square of their changes, as logits; 0 of none.
 
     Args:
-        corrected: (n, dim), unit rows, of captions that deny nothing.
-        frozen: (n, dim), likewise.
+        scores: (n, images), of captions that deny nothing.
+        cosines: (n, images), of the frozen model.
+        scale: cosines are multiplied by it.
     """
-    return (1 - (corrected * frozen).sum(-1)).sum() / max(1, len(frozen))
+    return (scale * (scores - cosines)).square().sum() / max(1, cosines.numel())
 
 
 def direction_loss(delta, target):

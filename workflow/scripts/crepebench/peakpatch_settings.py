@@ -42,7 +42,7 @@ class Training:
         offset_weight: weight of the offsets' mean square in it.
         contrast_texts: texts that look for their image, of `crepebench.peakpatch_losses`.
         logit_scale: cosines of the correction's loss are multiplied by it; or AUTO, the backbone's own.
-        keep_weight: weight of a loss that keeps corrected features of captions that deny nothing near the frozen ones.
+        keep_weight: weight of a loss that keeps the scores of captions that deny nothing near the frozen ones.
         attends: positions that the correction attends to, of `crepebench.peakpatch_networks`.
         pretraining_epochs: passes over the pairs before, of the correction alone; 0 for none.
         pretraining_batch: pairs of a step then.

@@ -134,7 +134,9 @@ class Steps:
             self._orders = {epoch: list(batches(len(data.questions), size, self._seed, epoch))}
         losses = {}
         if settings.has_ecn:
-            losses |= self._contrast(epoch * len(self._orders[epoch]) + step)
+            losses["loss_ecn"] = self._contrast(epoch * len(self._orders[epoch]) + step)
+        if settings.keep_weight:
+            losses["loss_keep"] = self._keep(epoch * len(self._orders[epoch]) + step)
         if settings.has_scn:
             rng = np.random.default_rng([self._seed, OPTIONS, epoch, step])
             losses["loss_scn"] = self._choice(self._orders[epoch][step], rng)
@@ -143,20 +145,33 @@ class Steps:
         return {"loss": total, **losses}
 
     def _contrast(self, step: int):
-        """Returns the correction's losses on a batch of pairs: "loss_ecn", and "loss_keep" where it has a weight."""
-        from crepebench.peakpatch_losses import contrastive_loss, keeping_loss
+        """Returns the correction's loss on a batch of pairs."""
+        from crepebench.peakpatch_losses import contrastive_loss
 
         pairs = self._data.pairs
         rows = cycled_batch(len(pairs), min(self._settings.pair_batch, len(pairs)), self._seed, step)
-        batch = self._data.captions.batch([*pairs.right[rows], *pairs.wrong[rows]], self._device)
-        both = self._corrected(batch)
+        both = self._corrected(self._data.captions.batch([*pairs.right[rows], *pairs.wrong[rows]], self._device))
         images = self._tensor(self._data.images[pairs.images[rows]])
         texts, scale = self._settings.contrast_texts, self._settings.logit_scale
-        losses = {"loss_ecn": contrastive_loss(images, both[: len(rows)], both[len(rows) :], texts, scale)}
-        if self._settings.keep_weight:
-            affirm = np.flatnonzero(~pairs.negated[rows])
-            losses["loss_keep"] = keeping_loss(both[affirm], batch.final[affirm])
-        return losses
+        return contrastive_loss(images, both[: len(rows)], both[len(rows) :], texts, scale)
+
+    def _keep(self, step: int):
+        """Returns how far scores moved of the right captions of a batch of pairs that deny nothing, with its images."""
+        from crepebench.peakpatch_losses import keeping_loss
+
+        pairs, settings = self._data.pairs, self._settings
+        rows = cycled_batch(len(pairs), min(settings.pair_batch, len(pairs)), self._seed, step)
+        images = self._tensor(self._data.images[pairs.images[rows]])
+        affirming = pairs.right[rows[~pairs.negated[rows]]]
+        if not len(affirming):
+            return images.new_zeros(())
+        batch = self._data.captions.batch(affirming, self._device)
+        corrected = self._corrected(batch)
+        scores = corrected @ images.T
+        if settings.has_scn:
+            known = corrected.detach() if settings.variant == DETACHED else corrected
+            scores = scores + self._networks[SCN_PART](images, [batch.peak[:, None]], known[:, None])
+        return keeping_loss(scores, batch.final @ images.T, settings.logit_scale)
 
     def _choice(self, rows: np.ndarray, rng: np.random.Generator):
         """Returns the scorer's loss on a batch of questions, their options in a drawn order."""
