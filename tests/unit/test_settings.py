@@ -276,7 +276,7 @@ def test_denials_in_a_corpus_from_files_are_refused(config):
         "files": ["a.tsv"],
         "denials": 0.5,
     }
-    with pytest.raises(ValueError, match="denials"):
+    with pytest.raises(ValueError, match=r"corpora\.definitions\.mine\.denials is for corpora of the icons world"):
         check(config)
 
 
