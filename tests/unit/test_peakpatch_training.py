@@ -147,7 +147,7 @@ def test_scores_of_captions_that_deny_nothing_are_kept(data, variant):
         with torch.no_grad():
             found[weight] = float(steps._keep(0))
         assert ("loss_keep" in trained.curve[-1]) == bool(weight)
-    assert found[10.0] < 0.5 * found[0.0]
+    assert found[10.0] < 0.8 * found[0.0]
 
 
 def test_features_of_the_frozen_model_stay_as_they_are(data):
