@@ -18,18 +18,23 @@ COLOUR_SHARE = 0.5
 OF_KINDS = (
     "{caption} without {a_kind}",
     "{caption}, no {kind}",
-    "{caption}, with no {kind} around",
+    "{caption} but no {kind}",
+    "there is no {kind}, only {caption}",
     "{caption}, not {a_kind}",
-    "no {kind}, only {caption}",
-    "{caption}, {kind} not included",
-    "{caption} and nothing like {a_kind}",
+    "{caption}, lacking {a_kind}",
+    "{caption}, which lacks {a_kind}",
+    "{caption}, free of any {kind}",
+    "{caption}, the {kind} being absent",
+    "{caption}, {kind}less",
 )
 OF_COLOURS = (
     "{caption}, not {colour}",
-    "{caption}, the {kind} not being {colour}",
+    "{caption}, the {kind} that is not {colour}",
     "{caption}, no {colour} {kind}",
-    "{caption}, without {a_colour} {kind}",
-    "{caption}, where the {kind} is never {colour}",
+    "{caption}, the {kind} anything but {colour}",
+    "{caption}, the {kind} far from {colour}",
+    "{caption}, a non-{colour} {kind}",
+    "{caption}, the {kind} without {colour}",
 )
 
 
@@ -50,7 +55,7 @@ def deny(world: World, held_out: HeldOut, scene: Scene, caption: str, rng: np.ra
         colours = [c for c in world.colours if c != thing.colour and held_out.allows_pair(c, thing.kind)]
         if colours:
             colour = str(rng.choice(colours))
-            words = {"colour": colour, "a_colour": _with_article(colour), "kind": thing.kind}
+            words = {"colour": colour, "kind": thing.kind}
             return _draw(OF_COLOURS if _is_alone(scene, thing) else OF_COLOURS[1:], rng).format(
                 caption=caption, **words
             )
