@@ -1,4 +1,5 @@
 import json
+import re
 import zipfile
 from collections import Counter
 
@@ -21,6 +22,7 @@ from icons_world import phrases
 from icons_world.control import control_row
 from icons_world.corpora import (
     CELLS,
+    add_denials,
     draw_corpus_rows,
     draw_corpus_scenes,
     frame_scene,
@@ -28,6 +30,7 @@ from icons_world.corpora import (
     write_captions,
     write_corpus,
 )
+from icons_world.denials import deny
 from icons_world.glyphs import glyph_mask
 from icons_world.scenes import MARGIN, Scene, Thing, draw_scenes, frame, place_pair, place_scene
 from icons_world.training import train_mini_clip
@@ -82,7 +85,8 @@ def held_out_of(world, icons, corpus):
 
 def corpora_of_icons(config):
     definitions = config["corpora"]["definitions"]
-    return [name for name, d in definitions.items() if d["source"] == "icons" and "control_of" not in d]
+    special = {"control_of", "denials"}
+    return [name for name, d in definitions.items() if d["source"] == "icons" and not special & set(d)]
 
 
 # The table
@@ -420,6 +424,56 @@ def test_corpus_shows_nothing_that_it_holds_out(corpus):
 def test_control_holds_nothing_out(corpus):
     held_out = json.loads((corpus / "twin" / "truth.json").read_text())["held_out"]
     assert held_out == {"kinds": [], "pairs": [], "triples": []}
+
+
+@pytest.fixture(scope="module")
+def denials(world, icons):
+    """Scenes with their captions, and the captions with a denial."""
+    held_out = draw_held_out(world, np.random.default_rng(5), 0.4, 0.4, 0.1, 2)
+    scenes = draw_corpus_scenes(world, held_out, "mini", 400, icons["seed"])
+    rows = draw_corpus_rows(world, scenes, "mini", icons["seed"])
+    rng = np.random.default_rng(1)
+    return held_out, [(row.scene, row.caption, deny(world, held_out, row.scene, row.caption, rng)) for row in rows]
+
+
+def test_denials_are_true_and_name_nothing_that_is_held_out(world, denials):
+    held_out, rows = denials
+    forms = set()
+    for scene, caption, text in rows:
+        assert caption in text
+        words = [word.removesuffix("less") for word in re.findall("[a-z]+", text.replace(caption, ""))]
+        kinds, colours = [w for w in words if w in world.kind_by_name], [w for w in words if w in world.colours]
+        shown = {thing.kind: thing.colour for thing in scene.things}
+        if colours:
+            kind = kinds[0] if kinds else scene.subject.kind
+            assert shown[kind] != colours[0] and held_out.allows_pair(colours[0], kind), text
+        else:
+            assert kinds[0] not in shown and kinds[0] not in held_out.kinds, text
+        forms.add(tuple(w for w in words if w not in (*kinds, *colours, "a", "an")))
+    assert len(forms) > 8
+
+
+def test_share_of_captions_has_a_denial_and_the_others_stay_as_they_are(world, icons):
+    scenes = draw_corpus_scenes(world, NOTHING_HELD_OUT, "mini", 400, icons["seed"])
+    rows = draw_corpus_rows(world, scenes, "mini", icons["seed"])
+    plain = [row.caption for row in rows]
+    assert add_denials(world, NOTHING_HELD_OUT, rows, "mini", icons["seed"], 0.0) == plain
+    some, more = (add_denials(world, NOTHING_HELD_OUT, rows, "mini", icons["seed"], share) for share in (0.3, 0.6))
+    changed = [one for one, own in zip(some, plain, strict=True) if one != own]
+    assert 0.22 < len(changed) / 400 < 0.38
+    assert set(changed) <= set(more)
+
+
+def test_corpus_with_denials_has_the_images_of_the_one_without(corpus, world_path, icons, tmp_path):
+    paths = [str(tmp_path / name) for name in ("captions", "images.zip", "truth.json")]
+    definition = {"format": "cc12m", "denials": 1.0}
+    write_corpus(
+        world_path, "mini", *paths, json.dumps({"icons": {**icons, "n_captions": 12}, "definition": definition})
+    )
+    assert (tmp_path / "images.zip").read_bytes() == (corpus / "mini" / "images.zip").read_bytes()
+    own, denying = (read_corpus(folder, "cc12m")[0] for folder in (corpus / "mini" / "captions", paths[0]))
+    assert len(own) == len(denying)
+    assert all(len(text) > len(plain) for (_, plain), (_, text) in zip(own, denying, strict=True))
 
 
 def test_training_twice_gives_one_model_that_the_workflow_loads(corpus, tmp_path):

@@ -61,6 +61,15 @@ def test_scores_of_cached_features_are_those_of_the_networks(backbone, tmp_path,
         assert np.abs(texts[:, :DIM] * 2**0.5 - frozen.encode_texts(CAPTIONS)).max() < 1e-6
 
 
+def test_scores_have_the_offsets_bound_of_their_training(backbone, tmp_path):
+    files = [write_networks(tmp_path / str(bound), "joint", largest_offset=bound) for bound in (0.2, 0.8)]
+    models = [load_model(definition(), [*backbone[1], *paths]) for paths in files]
+    texts, images = models[0].encode_texts(CAPTIONS), models[0].encode_images(random_images(32, len(CAPTIONS)))
+    cosines = 2**0.5 * (images[:, :DIM] * texts[:, :DIM]).sum(axis=1)
+    one, other = (model.score(images, texts) - cosines for model in models)
+    assert np.allclose(other, 4 * one, atol=1e-6) and np.abs(one).max() > 1e-4
+
+
 def test_equal_pairs_score_exactly_alike_whatever_stands_beside_them(backbone, tmp_path):
     model = load(backbone, tmp_path)
     rng = np.random.default_rng(1)

@@ -4,7 +4,7 @@ import torch
 
 from crepebench.peakpatch_data import ABSENT, Captions, cycled_batch, shuffle_options
 from crepebench.peakpatch_judging import question_hits
-from crepebench.peakpatch_settings import VARIANTS, training_settings
+from crepebench.peakpatch_settings import AUTO, VARIANTS, fit_to_backbone, training_settings
 from crepebench.peakpatch_training import Steps, build_networks, train
 
 from .peakpatch_rows import small_data
@@ -115,6 +115,39 @@ def test_warm_up_raises_the_rate_by_step(data, monkeypatch):
     train(data, settings, 1)
     assert rates[:4] == pytest.approx([2.5e-5, 5e-5, 7.5e-5, 1e-4])
     assert rates[4] == pytest.approx(1e-4) and rates[5] < 6e-5
+
+
+AUTOMATIC = {"logit_scale": AUTO, "largest_offset": AUTO, "temperature": AUTO}
+
+
+def test_numbers_in_cosines_fit_the_backbone_and_are_the_papers_at_its_scale():
+    assert fit_to_backbone(training_settings(AUTOMATIC), 100.0) == training_settings({})
+    found = fit_to_backbone(training_settings({**AUTOMATIC, "temperature": 0.5}), 20.0)
+    assert (found.logit_scale, found.largest_offset, found.temperature) == (20.0, 1.0, 0.5)
+    assert fit_to_backbone(training_settings({}), 20.0) == training_settings({})
+    with pytest.raises(ValueError, match="temperature, largest_offset, logit_scale auto needs a backbone with"):
+        fit_to_backbone(training_settings(AUTOMATIC), None)
+
+
+def test_offsets_have_the_bound_of_the_settings(data):
+    scorer = build_networks(16, 16, training_settings({"largest_offset": 0.7}), 1)["scn"].eval()
+    with torch.no_grad():
+        scorer.head[3].bias.fill_(50.0)
+        images, layer, corrected = torch.nn.functional.normalize(torch.ones(3, 5, 16), dim=-1)
+        assert torch.allclose(scorer(images, [layer], corrected), torch.tensor(0.7))
+
+
+@pytest.mark.parametrize("variant", ["joint", "ecn", "scn"])
+def test_scores_of_captions_that_deny_nothing_are_kept(data, variant):
+    found = {}
+    for weight in (0.0, 10.0):
+        options = {"variant": variant, "keep_weight": weight, "largest_offset": 1.0, "logit_scale": 10.0}
+        trained = train(data, training_settings({**QUICK, **RATES, **options}), 1)
+        steps = Steps(data, trained.networks, training_settings({"variant": variant}), 1, "cpu")
+        with torch.no_grad():
+            found[weight] = float(steps._keep(0))
+        assert ("loss_keep" in trained.curve[-1]) == bool(weight)
+    assert found[10.0] < 0.8 * found[0.0]
 
 
 def test_features_of_the_frozen_model_stay_as_they_are(data):

@@ -271,6 +271,17 @@ def test_control_of_a_corpus_from_files_is_refused(config):
         check(config)
 
 
+def test_denials_in_a_corpus_from_files_are_refused(config):
+    config["corpora"]["definitions"]["mine"] = {
+        "source": "files",
+        "format": "cc12m",
+        "files": ["a.tsv"],
+        "denials": 0.5,
+    }
+    with pytest.raises(ValueError, match=r"corpora\.definitions\.mine\.denials is for corpora of the icons world"):
+        check(config)
+
+
 def test_bounds_in_the_wrong_order_are_refused(config):
     config["regions"].update(min_aspect=2.5, max_aspect=2.0)
     with pytest.raises(ValueError, match=r"regions\.min_aspect is greater than regions\.max_aspect"):

@@ -69,7 +69,7 @@ def build_negation_data(
         packed_path: zip to copy the images of tars into.
         cfg: JSON of `source` (as `read_captioned_images` takes it), `parser` (spaCy pipeline), `seed`, `use`, `forms`,
             `attribute_share`, `bare_share`, `min_count`, `negated_share`, `wrong_of_negated`, `validation_share`,
-            `most_captions` (null for all), and `generator` (`template`, or a config block
+            `most_captions` (null for all), `plans_per_caption` (1), and `generator` (`template`, or a config block
             `captioner` with `store`).
 
     Raises:
@@ -123,7 +123,7 @@ def make_plans(
     config: Mapping,
     counts: dict[str, Counter],
 ) -> list[Plan]:
-    """Returns the plans of training captions; counts captions, and adds to `seen` what they show."""
+    """Returns the plans of training captions, and adds to `seen` what they show; counts each caption once a plan."""
     captions = data.captions
     most = config.get("most_captions")
     if most is not None and most < len(captions):
@@ -133,8 +133,12 @@ def make_plans(
     captioned = list(read_captions(captions, graphs, forms, seen))
     reasons: Counter = Counter()
     related, is_visible = make_related(lexicon), make_visible(lexicon)
-    plans = plan_all(captioned, seen, forms, tables, related, is_visible, config, reasons)
-    counts["caption"] = reasons + Counter({READ: len(captioned), KEPT: len(plans)})
+    n_rounds, plans = config.get("plans_per_caption", 1), []
+    for i in range(n_rounds):
+        own = {**config, "seed": config["seed"] if i == 0 else f"{config['seed']} round {i}"}
+        found = plan_all(captioned, seen, forms, tables, related, is_visible, own, reasons)
+        plans += (plan._replace(round=i) for plan in found)
+    counts["caption"] = reasons + Counter({READ: n_rounds * len(captioned), KEPT: len(plans)})
     return plans
 
 

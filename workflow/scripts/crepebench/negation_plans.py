@@ -60,6 +60,7 @@ class Plan(NamedTuple):
         affirmed_absent: false.
         denied_absent: true.
         exchanged: the caption with the absent thing in the place of the one that is shown; false.
+        round: number among the plans of the caption.
     """
 
     image_id: int
@@ -72,6 +73,7 @@ class Plan(NamedTuple):
     affirmed_absent: str
     denied_absent: str
     exchanged: str
+    round: int = 0
 
 
 class Shown(NamedTuple):

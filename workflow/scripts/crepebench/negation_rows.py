@@ -54,7 +54,7 @@ def pair_row(plan: Plan, config: Mapping, source: str = TEMPLATE) -> dict:
             NEGATED or BOTH), `validation_share`.
         source: of the texts.
     """
-    rng = rng_of(config["seed"], "pair", plan.image_id, plan.caption)
+    rng = rng_of(config["seed"], "pair", plan.image_id, plan.caption, *_later(plan))
     is_negated, in_frame, denies = rng.random(3) < (config["negated_share"], 0.5, 0.5)
     in_frame = in_frame or plan.template.place == BARE
     wrong = {AFFIRMED: plan.affirmed_absent if in_frame else plan.exchanged, NEGATED: plan.denied_shown}
@@ -72,6 +72,11 @@ def pair_row(plan: Plan, config: Mapping, source: str = TEMPLATE) -> dict:
         **{"polarity": NEGATED if is_negated else AFFIRMATIVE, "form": plan.template.form, "kind": plan.slot.kind},
         **{"concept": concept, "template": plan.template.name, "source": source},
     }
+
+
+def _later(plan: Plan) -> tuple[int, ...]:
+    """Returns what sets a caption's later plans apart in draws: their number; nothing for the first."""
+    return (plan.round,) if plan.round else ()
 
 
 def question_rows(
@@ -94,7 +99,7 @@ def question_rows(
         alike[split, plan.template.name].append(plan)
         alike[split, plan.template.name, plan.absent].append(plan)
     for plan, split in zip(plans, splits, strict=True):
-        rng = rng_of(config["seed"], "question", plan.image_id, plan.caption)
+        rng = rng_of(config["seed"], "question", plan.image_id, plan.caption, *_later(plan))
         is_negated = bool(rng.random() < config["negated_share"])
         shown = objects[plan.image_id]
         pool = alike[split, plan.template.name]

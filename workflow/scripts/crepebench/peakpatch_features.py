@@ -106,7 +106,7 @@ def extract_captions(
         raise OSError(ENOSPC, f"the features of {len(texts)} captions need {n_bytes:,} bytes", str(folder))
     shape = {"version": VERSION, "identity": model.identity, "peak": peak, "anchor": anchor, "tokens": tokens}
     shape |= {"attends": "all" if whole else "valid", "n_layers": layers.n_layers}
-    shape |= {"width": layers.width, "dim": layers.dim}
+    shape |= {"width": layers.width, "dim": layers.dim, "logit_scale": logit_scale(model.model)}
     shards = []
     for start in range(0, len(texts), SHARD):
         part = texts[start : start + SHARD]
@@ -121,6 +121,12 @@ def extract_captions(
     for path in folder.glob("*.safetensors"):
         if path.name not in shards:
             path.unlink()
+
+
+def logit_scale(model) -> float | None:
+    """Returns what a model multiplies its cosines by, of any size to a thousandth; None if it has no such number."""
+    scale = getattr(model, "logit_scale", None)
+    return None if scale is None else round(float(scale.detach().exp()), 3)
 
 
 def disk_bytes(n_captions: int, n_tokens: int, width: int, dim: int, context: int, tokens: str) -> int:

@@ -55,6 +55,17 @@ def choice_loss(scores, offsets, right, present, temperature: float, offset_weig
     return functional.cross_entropy(logits, right) + offset_weight * offsets[present].square().mean()
 
 
+def keeping_loss(scores, cosines, scale: float = SCALE):
+    """Returns how far scores moved: the mean square of their changes, as logits; 0 of none.
+
+    Args:
+        scores: (n, images), of captions that deny nothing.
+        cosines: (n, images), of the frozen model.
+        scale: cosines are multiplied by it.
+    """
+    return (scale * (scores - cosines)).square().sum() / max(1, cosines.numel())
+
+
 def direction_loss(delta, target):
     """Returns the loss of the correction's pre-training: mean square error, and one less the cosine.
 

@@ -134,9 +134,7 @@ class ScoredPeakPatchModel(PeakPatchModel):
 
     @cached_property
     def _largest(self) -> float:
-        from crepebench.peakpatch_networks import LARGEST_OFFSET
-
-        return LARGEST_OFFSET
+        return self._networks[SCN_PART].largest
 
 
 def load(definition: Mapping, weights_paths: list[str], device: str) -> PeakPatchModel:
@@ -204,7 +202,8 @@ def read_networks(path: str, config: Mapping):
         form = parts.NO_ANCHOR if config["variant"] == NO_ANCHOR else parts.FULL
         networks[ECN_PART] = parts.Correction(config["width"], config["dim"], form, config["attends"])
     if config["variant"] != ECN:
-        networks[SCN_PART] = parts.Scorer(config["dim"])
+        largest = config.get("largest_offset", parts.LARGEST_OFFSET)
+        networks[SCN_PART] = parts.Scorer(config["dim"], largest=largest)
     try:
         networks.load_state_dict(load_file(path))
     except (RuntimeError, OSError) as error:

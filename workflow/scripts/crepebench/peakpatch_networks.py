@@ -114,10 +114,12 @@ class Scorer(nn.Module):
     Args:
         dim: of the joint space.
         n_layers: text features that it reads of each text: those of layers before the last, and the corrected one.
+        largest: largest offset either way.
     """
 
-    def __init__(self, dim: int, n_layers: int = 2):
+    def __init__(self, dim: int, n_layers: int = 2, largest: float = LARGEST_OFFSET):
         super().__init__()
+        self.largest = largest
         self.text = _context(n_layers * dim)
         self.pair = _context(dim)
         self.head = nn.Sequential(
@@ -128,7 +130,7 @@ class Scorer(nn.Module):
         _start(self.head)
 
     def forward(self, images, layers: Sequence, corrected, text_branch: bool = True):
-        """Returns the offsets of pairs, (...), each at most LARGEST_OFFSET either way.
+        """Returns the offsets of pairs, (...), each at most `largest` either way.
 
         Args:
             images: (..., dim), unit rows; leading dimensions are broadcast.
@@ -141,9 +143,7 @@ class Scorer(nn.Module):
         pair = self.pair(images * corrected)
         cosines = torch.stack([(feature * images).sum(-1) for feature in features], dim=-1)
         context = text if text_branch else torch.zeros_like(text)
-        return LARGEST_OFFSET * torch.tanh(
-            self.head(torch.cat([cosines, context.expand_as(pair), pair], -1)).squeeze(-1)
-        )
+        return self.largest * torch.tanh(self.head(torch.cat([cosines, context.expand_as(pair), pair], -1)).squeeze(-1))
 
     def score(self, images, layers: Sequence, corrected, text_branch: bool = True) -> tuple:
         """Returns scores and offsets of pairs: cosine of image and corrected text, and the offset added to it."""

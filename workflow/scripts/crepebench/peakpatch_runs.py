@@ -19,7 +19,7 @@ from crepebench.models import load_model
 from crepebench.peakpatch_data import ABSENT, Data, Pairs, Questions
 from crepebench.peakpatch_features import RECOMPUTED, read_captions
 from crepebench.peakpatch_models import VERSION
-from crepebench.peakpatch_settings import training_settings
+from crepebench.peakpatch_settings import fit_to_backbone, training_settings
 from crepebench.peakpatch_training import Trained, train
 from crepebench.schema import IMAGES, NEGATION_PAIRS, NEGATION_QUESTIONS, read_table
 
@@ -72,6 +72,7 @@ def train_peakpatch(
     config = json.loads(cfg)
     settings = training_settings(config["training"])
     index = json.loads(Path(captions_path).read_text(encoding="utf-8"))
+    settings = fit_to_backbone(settings, index["logit_scale"])
     if index["attends"] != settings.attends:
         raise ValueError(f"{captions_path} has positions {index['attends']!r}, not {settings.attends!r}")
     torch.set_num_threads(1)
@@ -87,6 +88,7 @@ def train_peakpatch(
         torch.use_deterministic_algorithms(deterministic)
     said = {"version": VERSION, "variant": settings.variant, "attends": settings.attends, "seed": seed}
     said |= {key: index[key] for key in ("peak", "anchor", "width", "dim", "n_layers")}
+    said["largest_offset"] = settings.largest_offset
     said |= {"n_pairs": len(data.pairs), "n_questions": len(data.questions), "n_validation": len(data.validation)}
     best = max(trained.curve[1:], key=lambda row: row["accuracy"])  # the first of equal ones
     said |= {"epoch": best["epoch"], "accuracy": best["accuracy"], "training": asdict(settings)}

@@ -5,13 +5,17 @@ the paper is silent. Both kinds of pre-training are the release's.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from crepebench.peakpatch_losses import RIGHT_TEXTS, SCALE
 
 JOINT, ECN, SCN, NO_ANCHOR, DETACHED = "joint", "ecn", "scn", "no_anchor", "detached"
 VARIANTS = (JOINT, ECN, SCN, NO_ANCHOR, DETACHED)
 """Both networks; the correction alone; the scorer alone; no anchor; the scorer's gradient kept from the correction."""
+
+AUTO = "auto"
+"""In place of a number that is measured in cosines: that of the paper, as wide as the backbone's own cosines spread."""
+LARGEST_OFFSET, TEMPERATURE = 0.20, 0.07
 
 ECN_PART, SCN_PART = "ecn", "scn"
 """Names of the two networks, correction and scorer."""
@@ -32,12 +36,13 @@ class Training:
         warm_up_steps: steps in which the rate rises; then it falls with each step, else with each epoch.
         weight_decay: of all parameters.
         clip_norm: longest gradient.
-        temperature: of scores in the loss.
+        temperature: of scores in the loss; or AUTO.
+        largest_offset: of the scorer, either way; or AUTO.
         scn_weight: weight of the scorer's loss.
         offset_weight: weight of the offsets' mean square in it.
         contrast_texts: texts that look for their image, of `crepebench.peakpatch_losses`.
-        logit_scale: cosines of the correction's loss are multiplied by it; a model that was trained to another one than
-            OpenAI's should have its own.
+        logit_scale: cosines of the correction's loss are multiplied by it; or AUTO, the backbone's own.
+        keep_weight: weight of a loss that keeps the scores of captions that deny nothing near the frozen ones.
         attends: positions that the correction attends to, of `crepebench.peakpatch_networks`.
         pretraining_epochs: passes over the pairs before, of the correction alone; 0 for none.
         pretraining_batch: pairs of a step then.
@@ -54,11 +59,13 @@ class Training:
     warm_up_steps: int = 0
     weight_decay: float = 0.01
     clip_norm: float = 1.0
-    temperature: float = 0.07
+    temperature: float | str = TEMPERATURE
+    largest_offset: float | str = LARGEST_OFFSET
     scn_weight: float = 1.0
     offset_weight: float = 0.1
     contrast_texts: str = RIGHT_TEXTS
-    logit_scale: float = SCALE
+    logit_scale: float | str = SCALE
+    keep_weight: float = 0.0
     attends: str = "valid"
     pretraining_epochs: int = 20
     pretraining_batch: int = 2048
@@ -73,6 +80,27 @@ class Training:
     def has_scn(self) -> bool:
         """Says whether a scorer is trained."""
         return self.variant != ECN
+
+
+def fit_to_backbone(settings: Training, scale: float | None) -> Training:
+    """Returns settings with numbers in the place of AUTO.
+
+    # ASSUME: a model that was trained to a smaller logit scale than OpenAI's 100 has cosines that spread so much wider;
+    the paper's numbers in cosines, bound of the offset and temperature, are then multiplied by 100 / scale.
+
+    Args:
+        settings: of a training.
+        scale: the backbone's own logit scale; None where it has none.
+
+    Raises:
+        ValueError: a setting is AUTO, and the backbone has no logit scale.
+    """
+    paper = {"temperature": TEMPERATURE, "largest_offset": LARGEST_OFFSET}
+    chosen = [name for name in (*paper, "logit_scale") if getattr(settings, name) == AUTO]
+    if chosen and not scale:
+        raise ValueError(f"PeakPatch's training: {', '.join(chosen)} {AUTO} needs a backbone with a logit scale")
+    found = {name: SCALE / scale * paper[name] if name in paper else scale for name in chosen}
+    return replace(settings, **found)
 
 
 SCN_PRETRAINING = {"variant": SCN, "epochs": 10, "question_batch": 512, "warm_up_steps": 500}

@@ -58,7 +58,7 @@ def build_networks(width: int, dim: int, settings: Training, seed: int):
             form = WITHOUT_ANCHOR if settings.variant == NO_ANCHOR else FULL
             networks[ECN_PART] = Correction(width, dim, form, settings.attends)
         if settings.has_scn:
-            networks[SCN_PART] = Scorer(dim)
+            networks[SCN_PART] = Scorer(dim, largest=settings.largest_offset)
     return networks
 
 
@@ -127,7 +127,7 @@ class Steps:
         return {"loss": direction_loss(delta, right - batch.final)}
 
     def losses(self, epoch: int, step: int) -> dict:
-        """Returns the losses of a step: "loss", and its parts "loss_ecn" and "loss_scn"."""
+        """Returns the losses of a step: "loss", and its parts "loss_ecn", "loss_keep" and "loss_scn"."""
         data, settings = self._data, self._settings
         size = min(settings.question_batch, len(data.questions))
         if epoch not in self._orders:
@@ -135,10 +135,13 @@ class Steps:
         losses = {}
         if settings.has_ecn:
             losses["loss_ecn"] = self._contrast(epoch * len(self._orders[epoch]) + step)
+        if settings.keep_weight:
+            losses["loss_keep"] = self._keep(epoch * len(self._orders[epoch]) + step)
         if settings.has_scn:
             rng = np.random.default_rng([self._seed, OPTIONS, epoch, step])
             losses["loss_scn"] = self._choice(self._orders[epoch][step], rng)
-        total = losses.get("loss_ecn", 0.0) + settings.scn_weight * losses.get("loss_scn", 0.0)
+        weights = {"loss_keep": settings.keep_weight, "loss_scn": settings.scn_weight}
+        total = sum(weights.get(name, 1.0) * loss for name, loss in losses.items())
         return {"loss": total, **losses}
 
     def _contrast(self, step: int):
@@ -151,6 +154,24 @@ class Steps:
         images = self._tensor(self._data.images[pairs.images[rows]])
         texts, scale = self._settings.contrast_texts, self._settings.logit_scale
         return contrastive_loss(images, both[: len(rows)], both[len(rows) :], texts, scale)
+
+    def _keep(self, step: int):
+        """Returns how far scores moved of the right captions of a batch of pairs that deny nothing, with its images."""
+        from crepebench.peakpatch_losses import keeping_loss
+
+        pairs, settings = self._data.pairs, self._settings
+        rows = cycled_batch(len(pairs), min(settings.pair_batch, len(pairs)), self._seed, step)
+        images = self._tensor(self._data.images[pairs.images[rows]])
+        affirming = pairs.right[rows[~pairs.negated[rows]]]
+        if not len(affirming):
+            return images.new_zeros(())
+        batch = self._data.captions.batch(affirming, self._device)
+        corrected = self._corrected(batch)
+        scores = corrected @ images.T
+        if settings.has_scn:
+            known = corrected.detach() if settings.variant == DETACHED else corrected
+            scores = scores + self._networks[SCN_PART](images, [batch.peak[:, None]], known[:, None])
+        return keeping_loss(scores, batch.final @ images.T, settings.logit_scale)
 
     def _choice(self, rows: np.ndarray, rng: np.random.Generator):
         """Returns the scorer's loss on a batch of questions, their options in a drawn order."""

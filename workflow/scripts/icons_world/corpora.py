@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from crepebench.files import atomic_path
 from icons_world import phrases
+from icons_world.denials import deny
 from icons_world.scenes import Scene, Thing, draw_scenes, frame, move_scene, place_scene
 from icons_world.world import NOTHING_HELD_OUT, HeldOut, World, draw_held_out, read_world
 
@@ -53,7 +54,8 @@ def write_corpus(world_path: str, corpus: str, captions_path: str, images_path: 
         images_path: zip file with one member per row, named as the last part of its url.
         truth_path: JSON with what is held out, and per row the scene that the caption describes.
         cfg: JSON of config block `icons` and the corpus's `definition`: `format` ("cc12m", "yfcc_extract" or
-            "laion400m"), and for a control `control_of`: it draws as that corpus does, and holds nothing out.
+            "laion400m"), for a control `control_of` (it draws as that corpus does, and holds nothing out), and
+            `denials`, the share (0-1) of captions that also deny something.
 
     Raises:
         ValueError: the format is unknown.
@@ -73,6 +75,7 @@ def write_corpus(world_path: str, corpus: str, captions_path: str, images_path: 
         held_out = NOTHING_HELD_OUT
     scenes = draw_corpus_scenes(world, held_out, source, config["n_captions"], config["seed"])
     rows = draw_corpus_rows(world, scenes, source, config["seed"])
+    captions = add_denials(world, held_out, rows, source, config["seed"], definition.get("denials", 0.0))
     with atomic_path(images_path) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
         for i, row in enumerate(rows):
             picture = draw_scenes(world, [row.scene], row.width, row.height, SCALE, row.rng)
@@ -82,7 +85,7 @@ def write_corpus(world_path: str, corpus: str, captions_path: str, images_path: 
             if (i + 1) % 1000 == 0:
                 logger.info("%s: %d of %d images drawn", corpus, i + 1, len(rows))
     rng = np.random.default_rng([config["seed"], *source.encode(), 2])
-    write_captions(definition["format"], corpus, [row.caption for row in rows], Path(captions_path), rng)
+    write_captions(definition["format"], corpus, captions, Path(captions_path), rng)
     with atomic_path(truth_path) as partial:
         document = {
             "held_out": {
@@ -114,6 +117,18 @@ def draw_corpus_rows(world: World, scenes: list[Scene], corpus: str, seed: int) 
         framed, width, height = frame_scene(world, scene, rng)
         rows.append(CorpusScene(framed, width, height, phrases.describe_scene(framed, rng, ATTRIBUTE_SHARE), rng))
     return rows
+
+
+def add_denials(
+    world: World, held_out: HeldOut, rows: list[CorpusScene], corpus: str, seed: int, share: float
+) -> list[str]:
+    """Returns the rows' captions, a share (0-1) of which also denies something; each row has draws of its own."""
+    captions = []
+    for i, row in enumerate(rows):
+        rng = np.random.default_rng([seed, *corpus.encode(), 4, i])
+        is_denial = rng.random() < share
+        captions.append(deny(world, held_out, row.scene, row.caption, rng) if is_denial else row.caption)
+    return captions
 
 
 def draw_corpus_scenes(world: World, held_out: HeldOut, corpus: str, n_captions: int, seed: int) -> list[Scene]:

@@ -37,6 +37,8 @@ def check_icons(config: Mapping) -> None:
         ValueError: names the key.
     """
     for name, definition in config["corpora"]["definitions"].items():
+        if "denials" in definition and definition["source"] != ICONS:
+            raise ValueError(f"config: corpora.definitions.{name}.denials is for corpora of the icons world")
         if "control_of" in definition:
             other = read_definition(config, "corpora", definition["control_of"])
             if definition["source"] != ICONS or other["source"] != ICONS:
