@@ -19,7 +19,7 @@ PLOTS = ["results/negation/plots/layers.png", f"results/negation/plots/{CORRECTE
 @pytest.fixture(scope="module")
 def overlay(tmp_path_factory):
     config = yaml.safe_load(TINY.read_text(encoding="utf-8"))
-    update_config(config, {"negation": {"variants": ["joint"], "training": {"epochs": 2}}})
+    update_config(config, {"negation": {"variants": ["joint"], "data": {"plans_per_caption": 1}, "training": {"epochs": 2}}})
     path = tmp_path_factory.mktemp("overlay") / "overlay.yaml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
     return path
@@ -66,7 +66,7 @@ def test_values_lie_in_their_intervals(rows):
 
 def test_only_what_is_trained_says_on_what_and_with_which_seed(rows):
     assert {(row["model"], row["trained_on"], row["seed"]) for row in rows if row["model"] == CORRECTED} == {
-        (CORRECTED, "mini_negation", "1")
+        (CORRECTED, "mini_cc12m", "1")
     }
     assert all(not row["trained_on"] for row in rows if row["model"] != CORRECTED)
 
@@ -87,10 +87,10 @@ def test_nothing_is_left_to_do_and_no_checkpoint_stays(run, checkout, overlay):
 
 def test_a_corrected_model_enters_the_tables_like_any_other(run, checkout, overlay, tmp_path):
     config = yaml.safe_load(overlay.read_text())
-    update_config(config, {"models": {"use": [MODEL, CORRECTED]}})
+    update_config(config, {"models": {"use": ["mini_clip_cc12m", MODEL, CORRECTED]}})
     path = tmp_path / "both.yaml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
     table = "results/tables/productivity.csv"  # whose scores negation.csv has made already
     assert_ok(run_snakemake(run, table, "--cores", "2", overlay=path, root=checkout))
     with open(run / table, newline="", encoding="utf-8") as file:
-        assert {row["model"] for row in csv.DictReader(file)} == {MODEL, CORRECTED}
+        assert {row["model"] for row in csv.DictReader(file)} == {"mini_clip_cc12m", MODEL, CORRECTED}
