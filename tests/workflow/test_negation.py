@@ -19,7 +19,9 @@ PLOTS = ["results/negation/plots/layers.png", f"results/negation/plots/{CORRECTE
 @pytest.fixture(scope="module")
 def overlay(tmp_path_factory):
     config = yaml.safe_load(TINY.read_text(encoding="utf-8"))
-    update_config(config, {"negation": {"variants": ["joint"], "data": {"plans_per_caption": 1}, "training": {"epochs": 2}}})
+    update_config(
+        config, {"negation": {"variants": ["joint"], "data": {"plans_per_caption": 1}, "training": {"epochs": 2}}}
+    )
     path = tmp_path_factory.mktemp("overlay") / "overlay.yaml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
     return path

@@ -59,7 +59,6 @@ rule tabulate_sweep:
     input:
         layers=get_backbones("results/negation/layers/{model}/layers.json"),
         configs=get_swept_trainings("peakpatch.json"),
-        curves=get_swept_trainings("learning_curve.csv"),
     output:
         table="results/negation/sweep.csv",
     log:

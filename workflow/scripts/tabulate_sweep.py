@@ -8,7 +8,6 @@ if __name__ == "__main__":
     tabulate_sweep(
         layers_paths=list(snakemake.input.layers),
         configs_paths=list(snakemake.input.configs),
-        curves_paths=list(snakemake.input.curves),
         table_path=snakemake.output.table,
         models=list(snakemake.params.models),
     )

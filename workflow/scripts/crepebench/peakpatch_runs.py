@@ -18,6 +18,7 @@ from crepebench.files import atomic_path
 from crepebench.models import load_model
 from crepebench.peakpatch_data import ABSENT, Data, Pairs, Questions
 from crepebench.peakpatch_features import RECOMPUTED, read_captions
+from crepebench.peakpatch_judging import question_hits
 from crepebench.peakpatch_models import VERSION
 from crepebench.peakpatch_settings import fit_to_backbone, training_settings
 from crepebench.peakpatch_training import Trained, train
@@ -92,6 +93,7 @@ def train_peakpatch(
     said |= {"n_pairs": len(data.pairs), "n_questions": len(data.questions), "n_validation": len(data.validation)}
     best = max(trained.curve[1:], key=lambda row: row["accuracy"])  # the first of equal ones
     said |= {"epoch": best["epoch"], "accuracy": best["accuracy"], "training": asdict(settings)}
+    said["frozen_accuracy"] = float(question_hits(data, data.validation, {}, device).mean())
     write_trained(trained, said, weights_path, config_path, curve_path)
     write_accounting(accounting_path, f"peakpatch/{settings.variant}/seed_{seed}", counts)
     for stage in trained.stages:
