@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 TRAIN, VALIDATION = "train", "validation"
 NEGATED = "negated"
 OTHER_SPLIT = "other_split"
-CURVE_COLUMNS = ("epoch", "loss", "loss_ecn", "loss_scn", "accuracy")
+CURVE_COLUMNS = ("epoch", "loss", "loss_ecn", "loss_keep", "loss_scn", "accuracy")
 """First columns of the learning curve; then the accuracy of each template, and seconds."""
 
 
