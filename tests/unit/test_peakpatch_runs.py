@@ -84,7 +84,9 @@ def run(inputs, folder, tokens="float32", **training):
         str(folder / "checkpoints"),
         weights,
         1,
-        json.dumps({"model": model, "training": {"epochs": 2, "pretraining_epochs": 1, **training}}),
+        json.dumps(
+            {"model": model, "training": {"epochs": 2, "pretraining_epochs": 1, "keep_weight": 0.1, **training}}
+        ),
     )
     return [*weights, *outputs[:2]]
 
