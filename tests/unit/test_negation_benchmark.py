@@ -1,7 +1,6 @@
 """A test of negation from annotated images, and its reader."""
 
 import json
-import zipfile
 from collections import Counter
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from crepebench.benchmark_items import SHAPES, check_items
 from crepebench.benchmark_pools import POOL_SHAPES
 from crepebench.benchmark_readers.negation import read
-from crepebench.negation_benchmark import make_captions, make_classes, pack_images
+from crepebench.negation_benchmark import make_captions, make_classes
 from crepebench.negation_forms import read_forms
 from crepebench.negation_plans import make_related, rng_of
 from crepebench.negation_questions import make_questions
@@ -143,16 +142,3 @@ def test_a_line_of_another_form_is_named(tmp_path, name, row, message):
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         list(read([str(path)], {}))
-
-
-def test_images_of_several_places_come_into_one_zip(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "1.jpg").write_bytes(b"one")
-    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
-        archive.writestr("VG/2.jpg", b"two")
-    rows = [{"archive": str(tmp_path / "a"), "path": "1.jpg"}, {"archive": str(tmp_path / "b.zip"), "path": "VG/2.jpg"}]
-    pack_images(rows, str(tmp_path / "packed.zip"))
-    with zipfile.ZipFile(tmp_path / "packed.zip") as packed:
-        assert {name: packed.read(name) for name in packed.namelist()} == {"1.jpg": b"one", "2.jpg": b"two"}
-    with pytest.raises(ValueError, match=r"two images are called 1\.jpg"):
-        pack_images([rows[0], rows[0]], str(tmp_path / "packed.zip"))

@@ -2,7 +2,11 @@ import pytest
 import torch
 
 from crepebench.peakpatch_losses import ALL_TEXTS, RIGHT_TEXTS, choice_loss, contrastive_loss, direction_loss
-from crepebench.peakpatch_networks import ALL, END_ONLY, FULL, NO_ANCHOR, NO_POOL, Correction, Scorer, n_parameters
+from crepebench.peakpatch_networks import ALL, END_ONLY, FULL, NO_ANCHOR, NO_POOL, Correction, Scorer
+
+
+def n_parameters(module):
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def unit(*shape, seed=0):

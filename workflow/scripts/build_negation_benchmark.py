@@ -17,6 +17,5 @@ if __name__ == "__main__":
         captions_path=snakemake.output.captions,
         classes_path=snakemake.output.classes,
         accounting_path=snakemake.output.accounting,
-        pictures_path=snakemake.output.get("pictures"),
         cfg=snakemake.params.cfg,
     )

@@ -7,6 +7,7 @@ of all images, and, where it has one, a scorer whose text branch is zero. Source
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -132,6 +133,6 @@ def score_image_controls(
     score, without = score_by_cosine, None
     if features.own_score:
         score = load_model(config["model"], weights_paths).score
-        without = load_model({**config["model"], "text_branch": False}, weights_paths).score
+        without = partial(score, text_branch=False)
     write_table(controls_path, NEGATION_CONTROLS, control_rows(items, features, score, without, config["seed"]))
     write_table(changes_path, NEGATION_CHANGES, change_rows(items, features, frozen, score))

@@ -9,18 +9,13 @@ part of it; and only kinds that many images hold are denied.
 
 import json
 import logging
-import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from pathlib import Path, PurePosixPath
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.captioned_images import EPOCH
 from crepebench.files import atomic_path
 from crepebench.graphs import OBJECT
 from crepebench.hashed_draws import draw_ids
-from crepebench.images import is_zip
 from crepebench.lexicon import Lexicon
 from crepebench.negation_forms import (
     BARE,
@@ -62,7 +57,6 @@ def build_negation_benchmark(
     captions_path: str,
     classes_path: str,
     accounting_path: str,
-    pictures_path: str | None,
     cfg: str,
 ) -> None:
     """Writes the files of the benchmark: a JSON object a line.
@@ -81,8 +75,6 @@ def build_negation_benchmark(
             transfer.
         classes_path: crops to write: image, box, class.
         accounting_path: counts to write.
-        pictures_path: zip to copy the images into that the files name, as they are; a root of benchmarks is one zip or
-            folder, and images may lie in several. None where one holds them all.
         cfg: JSON of `seed`, `n_images` (null for all), `questions_per_image`, `forms` (weight by form),
             `attribute_share`, `bare_share`, `negated_share`, `n_kinds`, `min_images` (of a kind), `n_retrieval`
             (images), `n_classes`, and `view` (IMAGE, or PAIR: the part around two things that a relation joins).
@@ -110,38 +102,10 @@ def build_negation_benchmark(
     for path, found in ((questions_path, questions), (captions_path, captions), (classes_path, classes)):
         with atomic_path(path) as partial, open(partial, "w", encoding="utf-8") as file:
             file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in found)
-    if pictures_path:
-        named = {row["image"] for found in (questions, captions, classes) for row in found}
-        pack_images([scene.image for scene in scenes if image_name(scene) in named], pictures_path)
     write_accounting(accounting_path, "negation_benchmark", counts)
     tags = Counter((row["template"], row["form"], row["kind"], row["transfer"]) for row in questions)
     logger.info("%d questions, %d images with captions, %d crops", len(questions), len(captions), len(classes))
     logger.info("questions by template, form, kind and transfer: %s", dict(sorted(tags.items())))
-
-
-def pack_images(images: Sequence[Mapping], path: str) -> None:
-    """Copies image files into a zip, each under its file name.
-
-    Args:
-        images: rows of table IMAGES.
-        path: zip to write.
-
-    Raises:
-        ValueError: two images have one file name; names both.
-    """
-    packed: dict[str, str] = {}
-    with ExitStack() as stack, atomic_path(path) as partial:
-        archives: dict[str, zipfile.ZipFile] = {}
-        target = stack.enter_context(zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED))
-        for image in images:
-            place, name = image["archive"], PurePosixPath(image["path"]).name
-            if name in packed:
-                raise ValueError(f"two images are called {name}: {packed[name]}, {place}/{image['path']}")
-            packed[name] = f"{place}/{image['path']}"
-            if is_zip(place) and place not in archives:
-                archives[place] = stack.enter_context(zipfile.ZipFile(place))
-            data = archives[place].read(image["path"]) if is_zip(place) else Path(place, image["path"]).read_bytes()
-            target.writestr(zipfile.ZipInfo(name, EPOCH), data)
 
 
 def make_captions(

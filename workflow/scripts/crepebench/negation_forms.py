@@ -8,10 +8,12 @@ text is right.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+
+import numpy as np
 
 from crepebench import inflection
 from crepebench.caption_words import PLURALS
@@ -118,6 +120,17 @@ class NegationForms:
             and use in template.use
             and all(self.fits(template, concept) for concept in concepts)
         ]
+
+    @staticmethod
+    def draw(fitting: Sequence[Template], weight_of: Mapping[str, float], rng: np.random.Generator) -> Template | None:
+        """Draws a form by its weight, then one of its templates; None where no form that fits has a weight."""
+        weights = {form: weight_of.get(form, 0) for form in dict.fromkeys(one.form for one in fitting)}
+        total = sum(weights.values())
+        if not total:
+            return None
+        form = list(weights)[rng.choice(len(weights), p=[weight / total for weight in weights.values()])]
+        of_form = [one for one in fitting if one.form == form]
+        return of_form[rng.integers(len(of_form))]
 
     def denied_spans(self, text: str) -> list[tuple[int, int]]:
         """Returns where a text denies something: first character, and character behind the last, of each reach.

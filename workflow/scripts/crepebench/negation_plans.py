@@ -223,13 +223,8 @@ def _choose(
     slot = slots[rng.integers(len(slots))]
     is_bare = is_object and rng.random() < config["bare_share"]
     fitting = forms.fitting(slot.kind, [BARE if is_bare else slot.place], config["use"], [slot.concept])
-    weights = {form: config["forms"].get(form, 0) for form in dict.fromkeys(one.form for one in fitting)}
-    total = sum(weights.values())
-    if not total:
-        return NO_SLOT
-    form = list(weights)[rng.choice(len(weights), p=[weight / total for weight in weights.values()])]
-    fitting = [one for one in fitting if one.form == form]
-    return slot, fitting[rng.integers(len(fitting))]
+    template = forms.draw(fitting, config["forms"], rng)
+    return NO_SLOT if template is None else (slot, template)
 
 
 def deal_absent(

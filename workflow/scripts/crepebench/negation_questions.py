@@ -143,14 +143,7 @@ def choose_template(
     forms: NegationForms, kind: str, place: str, concepts: Sequence[str], config: Mapping, rng: np.random.Generator
 ) -> Template | None:
     """Returns a test template that can deny each of some concepts, drawn by the weights of forms; None without one."""
-    fitting = forms.fitting(kind, [place], TEST, concepts)
-    weights = {form: config["forms"].get(form, 0) for form in dict.fromkeys(one.form for one in fitting)}
-    total = sum(weights.values())
-    if not total:
-        return None
-    form = list(weights)[rng.choice(len(weights), p=[weight / total for weight in weights.values()])]
-    fitting = [one for one in fitting if one.form == form]
-    return fitting[rng.integers(len(fitting))]
+    return forms.draw(forms.fitting(kind, [place], TEST, concepts), config["forms"], rng)
 
 
 def _deal(drafts: Sequence[Draft], tables: WordTables, related: Related, rng: np.random.Generator) -> list[str | None]:

@@ -20,8 +20,6 @@ from pathlib import Path
 import numpy as np
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.benchmark_readers._files import read_csv
-from crepebench.benchmark_readers._records import text, whole
 from crepebench.captioned_images import FoundFiles
 from crepebench.file_faults import named_faults
 from crepebench.files import atomic_path
@@ -251,33 +249,3 @@ def _write_csv(path: str, columns: Sequence[str], rows: Iterable[Sequence]) -> N
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(rows)
-
-
-def read_negcap(path: str) -> Iterator[dict]:
-    """Yields image_path, caption, negated and family of pairs in the released form.
-
-    Raises:
-        ValueError: a column or cell is missing; names file, line and column.
-    """
-    for where, _, row in read_csv(path, NEGCAP_COLUMNS):
-        if not row["original_caption"].strip() or not row["negated_caption"].strip():
-            raise ValueError(f"{where}: a caption is empty")
-        yield {
-            **{"image_path": text(row["image_path"], where), "caption": row["original_caption"]},
-            **{"negated": row["negated_caption"], "family": row["negation_type"]},
-        }
-
-
-def read_mcq(path: str) -> Iterator[dict]:
-    """Yields image_path, captions (the right one first) and template of questions in the released form.
-
-    Raises:
-        ValueError: a column or cell is missing, or the answer is none of the options; names file, line and column.
-    """
-    for where, _, row in read_csv(path, MCQ_COLUMNS):
-        right = whole(row["correct_answer"], f"{where}, correct_answer")
-        if right not in range(N_OPTIONS):
-            raise ValueError(f"{where}, correct_answer: {right} is not in 0 to {N_OPTIONS - 1}")
-        order = (right, *(i for i in range(N_OPTIONS) if i != right))
-        captions = [row[f"caption_{i}"] for i in order]
-        yield {"image_path": row["image_path"], "captions": captions, "template": row["correct_answer_template"]}

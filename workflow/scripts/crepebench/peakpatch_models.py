@@ -40,11 +40,10 @@ class PeakPatchModel(Model):
         backbone: the frozen model.
         networks: torch ModuleDict with "ecn", "scn" or both.
         config: what CONFIG says.
-        text_branch: False leaves out what the scorer reads of the text alone (a control).
     """
 
-    def __init__(self, backbone: OpenClipModel, networks, config: Mapping, text_branch: bool = True):
-        self._backbone, self._config, self._text_branch = backbone, dict(config), text_branch
+    def __init__(self, backbone: OpenClipModel, networks, config: Mapping):
+        self._backbone, self._config = backbone, dict(config)
         self._layers = TextLayers(backbone.model)
         self._networks = networks.eval().requires_grad_(False)
         self.preprocess, self.image_plan = backbone.preprocess, backbone.image_plan
@@ -52,7 +51,7 @@ class PeakPatchModel(Model):
     @cached_property
     def identity(self) -> str:
         """Digest of the backbone's identity, the weights of both networks, layers and variant."""
-        shape = [self._backbone.identity, json.dumps(self._config, sort_keys=True), self._text_branch]
+        shape = [self._backbone.identity, json.dumps(self._config, sort_keys=True)]
         digest = hashlib.sha256(repr(shape).encode())
         for name, tensor in sorted(self._networks.state_dict().items()):
             digest.update(name.encode())
@@ -97,12 +96,13 @@ class ScoredPeakPatchModel(PeakPatchModel):
         both = np.hstack(self._text_features(tokens)) * np.float32(HALF)
         return both / np.linalg.norm(both, axis=1, keepdims=True)
 
-    def score(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
+    def score(self, images: np.ndarray, texts: np.ndarray, text_branch: bool = True) -> np.ndarray:
         """Scores pairs of cached features: cosine of image and corrected text, and the scorer's offset.
 
         Args:
             images: (n, 2 dim), one row for each pair.
             texts: (n, 2 dim), as above.
+            text_branch: False leaves out what the scorer reads of the text alone (a control).
 
         Returns:
             (n,) float64; equal pairs score exactly alike, whatever stands beside them.
@@ -112,7 +112,7 @@ class ScoredPeakPatchModel(PeakPatchModel):
         corrected, peak = (np.asarray(part, np.float64) / HALF for part in (texts[:, :dim], texts[:, dim:]))
         cosines = np.stack([(peak * image).sum(axis=1), (corrected * image).sum(axis=1)], axis=1)
         pair = self._context("pair", image * corrected)
-        text = self._context("text", np.hstack([peak, corrected])) if self._text_branch else np.zeros_like(pair)
+        text = self._context("text", np.hstack([peak, corrected])) if text_branch else np.zeros_like(pair)
         head = self._scorer["head"]
         hidden = exact_gelu(exact_linear(np.hstack([cosines, text, pair]), *head["0"]))
         return cosines[:, 1] + self._largest * np.tanh(exact_linear(hidden, *head["3"]))[:, 0]
@@ -141,8 +141,7 @@ def load(definition: Mapping, weights_paths: list[str], device: str) -> PeakPatc
     """Loads a corrected model.
 
     Args:
-        definition: config entry: `backbone` (another entry, of a family of open_clip's models), and `text_branch`
-            (false for the control without it).
+        definition: config entry: `backbone` (another entry, of a family of open_clip's models), and `variant`.
         weights_paths: files of the backbone's weights, then WEIGHTS and CONFIG.
         device: "cpu" or "cuda".
 
@@ -163,7 +162,7 @@ def load(definition: Mapping, weights_paths: list[str], device: str) -> PeakPatc
     if expected != {key: config[key] for key in expected}:
         raise PeakPatchError(f"{found[CONFIG]} is of another backbone: {expected} is not what it says")
     kind = ScoredPeakPatchModel if SCN_PART in networks else PeakPatchModel
-    return kind(backbone, networks, config, definition.get("text_branch", True))
+    return kind(backbone, networks, config)
 
 
 def load_backbone(definition: Mapping, weights_paths: list[str], device: str) -> OpenClipModel:

@@ -163,8 +163,3 @@ def _start(layers: nn.Sequential, last_spread: float = LAST_SPREAD) -> None:
     for layer in linear:
         nn.init.normal_(layer.weight, std=last_spread if layer is linear[-1] else SPREAD)
         nn.init.zeros_(layer.bias)
-
-
-def n_parameters(module: nn.Module) -> int:
-    """Returns the number of a module's parameters."""
-    return sum(parameter.numel() for parameter in module.parameters())

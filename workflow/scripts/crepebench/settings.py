@@ -477,17 +477,13 @@ def negation_tables_settings(config: Mapping) -> dict:
     """Returns what negation.csv depends on."""
     models, data = read_models(config), config["negation"]["data"]
     trained_on = data["corpus"] if data["source"] == "corpus" else data["source"]
-    rows = []
+    rows, seed = [], config["negation"]["training"]["seed"]
     for name in negation_names(config):
         is_trained = models[name]["family"] == "peakpatch"
-        trained = {"trained_on": trained_on if is_trained else "", "seed": _seed(config) if is_trained else ""}
+        trained = {"trained_on": trained_on if is_trained else "", "seed": seed if is_trained else ""}
         rows.append({"model": name, "backbone": models[name].get("backbone", name), **trained})
     evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
     return {"evaluation": evaluation, "benchmarks": negation_benchmarks(config), "models": rows}
-
-
-def _seed(config: Mapping) -> int:
-    return config["negation"]["training"]["seed"]
 
 
 def benchmarks_tables_settings(config: Mapping) -> dict:
