@@ -102,6 +102,7 @@ use rule extract_features as extract_training_features with:
         images="results/negation/data/images.parquet",
         places=get_negation_image_places,
         weights=get_weights,
+        shared=get_shared_features,
     log:
         "results/logs/extract_training_features/{model}_{family}.log",
     benchmark:

@@ -321,6 +321,14 @@ def get_correction(definition):
     return [f"{folder}/peakpatch.safetensors", f"{folder}/peakpatch.json"]
 
 
+def get_shared_features(wildcards):
+    """Features of the model from which a corrected one takes those of images; they are made first, once for all."""
+    definition = MODELS[wildcards.model]
+    if definition["source"] != settings.CORRECTED:
+        return []
+    return f"results/features/{definition['backbone']}/{wildcards.family}.parquet"
+
+
 def get_negation_captions():
     """Files of the captions of which data of negation are made."""
     data = config["negation"]["data"]

@@ -61,11 +61,16 @@ class FeatureStore:
     """
 
     def __init__(self, root: str, identity: str, precision: str = FLOAT32):
+        self._root = root
         self.folder = Path(root) / (identity if precision == FLOAT32 else f"{identity}-{precision}")
         self._precision = precision
         self._lock = FileLock(f"{self.folder}.lock")
         self._keys: dict[tuple[str, int], pa.Array] = {}  # by name and time stamp of the shard
         self._sound: set[tuple[str, int]] = set()
+
+    def of_model(self, identity: str) -> "FeatureStore":
+        """Returns the store of another model in the same place, with the same precision."""
+        return FeatureStore(self._root, identity, self._precision)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from crepebench.accounting import write_accounting
 from crepebench.batch_sizes import BatchSizer
 from crepebench.crop_tensors import CropTensors
-from crepebench.encoding import CROPS_ON_GPU, TEXTS_ON_GPU, describe_texts, encode_crops, encode_texts
+from crepebench.encoding import CROPS_ON_GPU, TEXTS_ON_GPU, chunks, describe_texts, encode_crops, encode_texts
 from crepebench.feature_index import (
     Contents,
+    Crop,
     Place,
     collect_contents,
     count_index,
@@ -24,6 +25,8 @@ from crepebench.schema import IMAGES, read_table
 
 logger = logging.getLogger(__name__)
 
+CROPS_PER_SHARD = 5_000
+"""Features of crops that are taken over from another model at once."""
 MOST_ROUNDS = 3
 """How often features that leave the store while the job runs (pruned, damaged) are encoded before the job gives up."""
 
@@ -114,9 +117,7 @@ class EncodingJob:
             ValueError: no crop has a feature, or most images with a file cannot be used; says why.
         """
         texts, crops = contents.missing(places)
-        problems = encode_crops(
-            crops, images, self.encoder, self.store, self._crop_sizer, self.tensors, self._n_loaders
-        )
+        problems = self._encode_crops(contents, crops, images)
         contents.problems |= problems
         report = describe_problems(contents.problems, contents.n_crops, image_places)
         for line in report:
@@ -133,3 +134,25 @@ class EncodingJob:
             logger.info("%d texts and %d crops were encoded", len(texts), n_crops)
         else:
             logger.info("nothing was encoded: all features that can be made are in the store")
+
+    def _encode_crops(self, contents: Contents, crops: list[Crop], images: dict[int, dict]) -> dict[Crop, str]:
+        """Adds the features of crops to the store: encoded, or those of the model that this one takes images from.
+
+        Returns:
+            Reason for each crop whose image cannot be used.
+        """
+        source = self.encoder.image_model
+        rest = (self._crop_sizer, self.tensors, self._n_loaders)
+        if source is self.encoder:
+            return encode_crops(crops, images, self.encoder, self.store, *rest)
+        theirs = self.store.of_model(source.identity)
+        key_of = contents.key_of_crop
+        there = theirs.find(key_of[crop] for crop in crops)
+        logger.info("%d of %d crops are in the store for the model whose images are taken over", len(there), len(crops))
+        problems = encode_crops([crop for crop in crops if key_of[crop] not in there], images, source, theirs, *rest)
+        with theirs.locked():  # what is found here cannot be pruned before it is copied
+            there = theirs.find(key_of[crop] for crop in crops)
+            for keys in chunks(sorted(there), CROPS_PER_SHARD):
+                vectors = theirs.read([there[key] for key in keys])
+                self.store.add(keys, self.encoder.adopt_images(vectors))
+        return problems

@@ -90,6 +90,15 @@ class Model(ABC):
     def encode_tokens(self, tokens: Tokens) -> np.ndarray:
         """Encodes tokens: (n, dim) float32, unit rows; padding may be trimmed where that changes nothing."""
 
+    @property
+    def image_model(self) -> "Model":
+        """The model whose features of images this one takes over (`adopt_images`); itself, if it has its own."""
+        return self
+
+    def adopt_images(self, features: np.ndarray) -> np.ndarray:
+        """Returns its features of images, (n, dim), given those of `image_model`; to the bit what it would encode."""
+        return features
+
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         """Encodes texts: (n, dim) float32, unit rows."""
         return self.encode_tokens(self.tokenise(texts))

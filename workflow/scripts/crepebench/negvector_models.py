@@ -61,6 +61,15 @@ class NegationVectorModel(Model):
         ids = torch.cat([whole.ids, affirmed.ids, denied.ids], dim=1)
         return Tokens(ids, torch.cat(masks, dim=1), whole.n_tokens, whole.limit)
 
+    @property
+    def image_model(self) -> Model:
+        """The backbone's: it is frozen."""
+        return self._backbone.image_model
+
+    def adopt_images(self, features: np.ndarray) -> np.ndarray:
+        """Returns features of images, given those of `image_model`."""
+        return self._backbone.adopt_images(features)
+
     def encode_images(self, images) -> np.ndarray:
         """Encodes preprocessed images as the backbone does."""
         return self._backbone.encode_images(images)
