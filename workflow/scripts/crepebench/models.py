@@ -78,6 +78,11 @@ class Model(ABC):
     def identity(self) -> str:
         """Digest of all that shapes a feature: weights, layers, preprocessing, tokens, precision, device."""
 
+    @property
+    def image_identity(self) -> str:
+        """Identity of the model whose image features these are, bit for bit: its own, unless it only changes texts."""
+        return self.identity
+
     @abstractmethod
     def tokenise(self, texts: Sequence[str]) -> Tokens:
         """Turns texts into tokens; what is over the limit is cut, as by the model's own tokenizer."""
@@ -139,7 +144,11 @@ class TorchModel(Model):
     @cached_property
     def identity(self) -> str:
         """Digest of all that shapes a feature."""
-        shape = "\n".join([f"{self.model}", f"{self.preprocess}", self._details, self._precision, self._device])
+        return self.identity_on(self._device)
+
+    def identity_on(self, device: str) -> str:
+        """Returns the identity that this model has on a device, be it there or not."""
+        shape = "\n".join([f"{self.model}", f"{self.preprocess}", self._details, self._precision, device])
         digest = hashlib.sha256(shape.encode())
         tokens = self.tokenise([TOKENISER_PROBE, " ".join([TOKENISER_PROBE] * 40)])
         for part in (tokens.ids, tokens.mask):

@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
+from crepebench.backbones import load_backbone
 from crepebench.models import FeatureError, Model, Tokens
 from crepebench.negation_parts import split_negation
 from crepebench.open_clip_models import OpenClipModel
-from crepebench.peakpatch_models import load_backbone
 
 BETA = 0.5
 VERSION = 1
@@ -95,7 +95,7 @@ def load(definition: Mapping, weights_paths: list[str], device: str) -> Negation
         device: "cpu" or "cuda".
 
     Raises:
-        PeakPatchError: the backbone is no model of open_clip.
+        BackboneError: the backbone is no model of open_clip.
     """
     return NegationVectorModel(load_backbone(definition, weights_paths, device), definition.get("beta", BETA))
 
