@@ -4,17 +4,21 @@ from crepebench.clic_plots import MOST_POINTS, plot_clic_curves, plot_clic_gains
 from crepebench.clic_tables import COLUMNS
 from crepebench.measures import write_csv
 
-CURVE_COLUMNS = ("step", "epoch", "kind", "contrastive", "hard_negative", "unimodal", "right", "learning_rate")
+CURVE_COLUMNS = (
+    *("split", "epoch", "step", "kind", "loss_contrastive", "loss_negative", "loss_unimodal", "negative_right"),
+)
 CELLS = [("crepe_systematicity", "a/comp", "gap"), ("sugarcrepe", "all", "accuracy"), ("other", "all", "accuracy")]
 
 
 def steps(n, **changes):
-    """Rows of a learning curve: joined and plain steps in turn, and a validation."""
-    joined = {"kind": "joined", "contrastive": 2.0, "hard_negative": 0.5, "unimodal": 0.1, "right": 0.75}
-    plain = {"kind": "plain", "contrastive": 1.0, "hard_negative": "", "unimodal": "", "right": ""}
+    """Rows of a learning curve: joined and plain steps in turn, and a validation of both kinds."""
+    joined = {"loss_contrastive": 2.0, "loss_negative": 0.5, "loss_unimodal": 0.1, "negative_right": 0.75}
+    joined |= {"split": "train", "epoch": 1, "kind": "joined"}
+    plain = dict.fromkeys(joined, "") | {"split": "train", "epoch": 1, "kind": "plain", "loss_contrastive": 1.0}
     rows = [{"step": i, **(plain if i % 2 else joined)} for i in range(n)]
-    rows.append({**joined, "step": n, "kind": "validation", "hard_negative": 0.6})
-    return [{"epoch": 0, "learning_rate": 1e-6, **row, **changes} for row in rows]
+    rows.append({**joined, "step": n, "split": "validation", "loss_negative": 0.6})
+    rows.append({**plain, "step": n, "split": "validation"})
+    return [{**row, **changes} for row in rows]
 
 
 @pytest.fixture
@@ -59,8 +63,10 @@ def panels_of(figure):
 def test_each_loss_has_a_panel_with_training_and_validation(curves_of):
     panels = panels_of(curves_of({"clic seed 0": steps(10)}))
     assert list(panels) == ["contrastive loss", "S-Neg loss", "unimodal loss", "negatives below their captions"]
-    styles = {line.get_linestyle(): line.get_ydata().tolist() for line in panels["contrastive loss"].lines}
-    assert {style: set(values) for style, values in styles.items()} == {"-": {2.0}, ":": {1.0}, "--": {2.0}}
+    lines = [
+        (line.get_linestyle(), line.get_marker(), *set(line.get_ydata())) for line in panels["contrastive loss"].lines
+    ]
+    assert lines == [("-", "None", 2.0), (":", "None", 1.0), ("--", "o", 2.0), (":", "o", 1.0)]
     assert [set(line.get_ydata()) for line in panels["S-Neg loss"].lines] == [{0.5}, {0.6}]
     assert set(panels["negatives below their captions"].lines[0].get_ydata()) == {75.0}
 
@@ -73,20 +79,20 @@ def test_seeds_of_a_variant_share_a_colour_and_variants_do_not(curves_of):
 
 
 def test_long_trainings_are_drawn_as_means_of_neighbouring_steps(curves_of):
-    rows = [row | {"contrastive": float(row["step"])} for row in steps(1000)]
+    rows = [row | {"loss_contrastive": float(row["step"])} for row in steps(1000)]
     line = panels_of(curves_of({"clic seed 0": rows}))["contrastive loss"].lines[0]
     assert len(line.get_xdata()) == MOST_POINTS
     assert line.get_ydata().tolist() == line.get_xdata().tolist()
 
 
 def test_a_loss_that_no_training_has_has_no_panel(curves_of):
-    assert "unimodal loss" not in panels_of(curves_of({"no_unimodal seed 0": steps(4, unimodal="")}))
+    assert "unimodal loss" not in panels_of(curves_of({"no_unimodal seed 0": steps(4, loss_unimodal="")}))
 
 
 def test_without_trainings_the_picture_says_so_and_a_table_without_steps_is_named(curves_of, tmp_path):
     assert curves_of({"clic seed 0": []}).texts[0].get_text().startswith("Nothing was trained")
     write_csv(str(tmp_path / "other.csv"), ("epoch", "loss"), [{"epoch": 0, "loss": 1.0}])
-    with pytest.raises(ValueError, match=r"other\.csv: a learning curve needs the columns step, kind"):
+    with pytest.raises(ValueError, match=r"other\.csv: a learning curve needs the columns split, step, kind"):
         plot_clic_curves([str(tmp_path / "other.csv")], ["clic seed 0"], str(tmp_path / "plot.png"))
 
 

@@ -1,5 +1,6 @@
 """Draw what CLIC's trainings learn and gain, as PNG: learning curves, and gains over the base by variant."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -9,12 +10,14 @@ from crepebench.correction_plots import COLOURS
 from crepebench.drawing import draw_note, pyplot, read_rows, save
 from crepebench.negation_tables import GAIN
 
-STEP, KIND, VALIDATION, PLAIN = "step", "kind", "validation", "plain"
+SPLIT, STEP, KIND = "split", "step", "kind"
+VALIDATION, PLAIN = "validation", "plain"
+RIGHT = "negative_right"
 PANELS = {
-    "contrastive": ("contrastive loss", "loss"),
-    "hard_negative": ("S-Neg loss: caption against its negative", "loss"),
-    "unimodal": ("unimodal loss: two orders of one caption", "squared distance"),
-    "right": ("negatives below their captions", "share (%)"),
+    "loss_contrastive": ("contrastive loss", "loss"),
+    "loss_negative": ("S-Neg loss: caption against its negative", "loss"),
+    "loss_unimodal": ("unimodal loss: two orders of one caption", "squared distance"),
+    RIGHT: ("negatives below their captions", "share (%)"),
 }
 """Columns of a learning curve that have a panel: title and unit; others are not drawn."""
 SEED = " seed "
@@ -30,23 +33,21 @@ ROW_HEIGHT = 0.34
 def plot_clic_curves(curve_paths: Sequence[str], labels: Sequence[str], plot_path: str) -> None:
     """Draws the losses of trainings by step: a panel for each, a line for each training, its validation with circles.
 
-    Lines of training are of joined steps, a plain step's contrastive loss is drawn dotted.
+    What plain steps have is drawn dotted.
 
     Args:
-        curve_paths: learning_curve.csv of each training, with the columns `step`, `kind` and some of PANELS.
+        curve_paths: learning_curve.csv of each training, with the columns SPLIT, STEP, KIND and some of PANELS.
         labels: name of each training, `<variant> seed <seed>`; the seeds of a variant share a colour.
         plot_path: PNG to write.
 
     Raises:
-        ValueError: a file has rows and lacks `step` or `kind`.
+        ValueError: a file has rows and lacks one of the three.
     """
     curves = [read_rows(path) for path in curve_paths]
     for path, rows in zip(curve_paths, curves, strict=True):
-        if rows and (missing := [name for name in (STEP, KIND) if name not in rows[0]]):
+        if rows and (missing := [name for name in (SPLIT, STEP, KIND) if name not in rows[0]]):
             raise ValueError(f"{path}: a learning curve needs the columns {', '.join(missing)}")
-    panels = [
-        column for column in PANELS if any(_points(rows, column, kind) for rows in curves for kind in _kinds(rows))
-    ]
+    panels = [column for column in PANELS if any(row.get(column) for rows in curves for row in rows)]
     if not panels:
         draw_note("Nothing was trained, so there are no learning curves.", plot_path)
         return
@@ -71,43 +72,40 @@ def plot_clic_curves(curve_paths: Sequence[str], labels: Sequence[str], plot_pat
         ax.tick_params(labelsize=8)
         ax.spines[["top", "right"]].set_visible(False)
     lines = [plt.Line2D([], [], color=colour) for colour in colour_of.values()]
-    marks = [plt.Line2D([], [], color="black", linewidth=1.0)]
-    marks += [plt.Line2D([], [], color="black", linestyle="dotted", linewidth=1.0)]
-    marks += [plt.Line2D([], [], color="black", marker="o", markersize=4, linestyle="dashed", linewidth=1.0)]
+    black = {"color": "black", "linewidth": 1.0, "markersize": 4}
+    marks = {
+        "training, joined images": plt.Line2D([], [], **black),
+        "plain steps": plt.Line2D([], [], linestyle="dotted", **black),
+        "validation, joined images": plt.Line2D([], [], marker="o", linestyle="dashed", **black),
+        "plain": plt.Line2D([], [], marker="o", linestyle="dotted", fillstyle="none", **black),
+    }
     height = figure.get_figheight()
     style = {"loc": "lower center", "frameon": False, "fontsize": 8}
     figure.legend(lines, variants, ncols=3, bbox_to_anchor=(0.5, 0.22 / height), **style)
-    names = ["training, joined images", "training, plain steps", "validation"]
-    figure.legend(marks, names, ncols=3, bbox_to_anchor=(0.5, 0), **style)
+    figure.legend(marks.values(), marks.keys(), ncols=4, bbox_to_anchor=(0.5, 0), **style)
     figure.suptitle("Learning curves of CLIC, a line for each seed", fontsize=11)
     figure.tight_layout(rect=(0, (0.15 + 0.2 * legend_lines) / height, 1, 1))
     save(figure, plot_path)
 
 
-def _kinds(rows: Sequence[Mapping]) -> list[str]:
-    return list(dict.fromkeys(row[KIND] for row in rows))
-
-
-def _points(rows: Sequence[Mapping], column: str, kind: str) -> list[tuple[float, float]]:
-    """Returns step and value of the rows of a kind that have one."""
-    scale = 100.0 if column == "right" else 1.0
-    found = [row for row in rows if row[KIND] == kind and row.get(column)]
-    return [(float(row[STEP]), scale * float(row[column])) for row in found]
-
-
 def _draw_training(ax, rows: Sequence[Mapping], column: str, colour: str) -> None:
-    """Draws one training in a panel; its steps as means of neighbours."""
-    for kind in _kinds(rows):
-        points = np.array(_points(rows, column, kind))
-        if not len(points):
-            continue
-        if kind == VALIDATION:
-            ax.plot(*points.T, "o--", color=colour, markersize=4, linewidth=1.0, zorder=3)
+    """Draws one training in a panel: its steps as means of neighbours, and its validation."""
+    scale = 100.0 if column == RIGHT else 1.0
+    groups = defaultdict(list)
+    for row in rows:
+        if row[column]:
+            groups[row[SPLIT], row[KIND]].append((float(row[STEP]), scale * float(row[column])))
+    for (split, kind), found in groups.items():
+        points, is_plain = np.array(found), kind == PLAIN
+        if split == VALIDATION:
+            fill = "none" if is_plain else "full"
+            style = ":" if is_plain else "--"
+            ax.plot(*points.T, "o", linestyle=style, color=colour, markersize=4, fillstyle=fill, linewidth=1.0)
             continue
         parts = np.array_split(points, min(len(points), MOST_POINTS))
         means = np.array([part.mean(axis=0) for part in parts])
-        style = "dotted" if kind == PLAIN else "solid"
-        ax.plot(*means.T, linestyle=style, color=colour, linewidth=1.2, alpha=0.75)
+        style = "dotted" if is_plain else "solid"
+        ax.plot(*means.T, linestyle=style, color=colour, linewidth=1.2, alpha=0.6)
 
 
 def plot_clic_gains(table_path: str, plot_path: str, cells: Sequence[Sequence[str]]) -> None:
