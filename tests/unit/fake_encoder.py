@@ -51,11 +51,7 @@ class CorrectedEncoder(FakeEncoder):
     """Encodes texts itself, and takes the features of images from another model, backwards."""
 
     identity = "corrected-1"
-    image_model = None
-
-    def __init__(self, frozen):
-        super().__init__()
-        self.image_model = frozen
+    image_identity = FakeEncoder.identity
 
     def adopt_images(self, features):
         return features[:, ::-1]

@@ -148,17 +148,16 @@ def test_features_of_images_are_taken_over_from_the_model_that_is_corrected(stag
         images_of(archive, 1, 2, 3),
     )
     sets.append(set_row(3, "a jar", ["a cup"]))
-    frozen = stage.encoder
     row_of, before, _ = stage.run(sets[:1], images)
-    stage.encoder = CorrectedEncoder(frozen)
+    stage.encoder = CorrectedEncoder()
     corrected_of, matrix, reasons = stage.run(sets, images)
-    assert (frozen.n_images, stage.encoder.n_images) == (2, 0)  # the first picture was there
+    assert stage.encoder.n_images == 1  # the first picture was there
     crop = "crop", crop_id(1, BOX)
     assert np.array_equal(matrix[corrected_of[crop]], before[row_of[crop]][::-1])
     assert reasons == {crop_id(3, BOX): "image_unreadable"}
     again = stage.run(sets, images)
     assert np.array_equal(again[1], matrix)
-    assert frozen.n_images == 2
+    assert stage.encoder.n_images == 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from crepebench.crop_tensors import CropTensors
 from crepebench.encoding import CROPS_ON_GPU, TEXTS_ON_GPU, chunks, describe_texts, encode_crops, encode_texts
 from crepebench.feature_index import (
     Contents,
-    Crop,
     Place,
     collect_contents,
     count_index,
@@ -18,15 +17,15 @@ from crepebench.feature_index import (
     plan_contents,
     write_index,
 )
-from crepebench.feature_store import FeatureStore
+from crepebench.feature_store import FLOAT32, FeatureStore
 from crepebench.images import check_most_are_good
 from crepebench.models import Model, load_model
 from crepebench.schema import IMAGES, read_table
 
 logger = logging.getLogger(__name__)
 
-CROPS_PER_SHARD = 5_000
-"""Features of crops that are taken over from another model at once."""
+SHARD_ROWS = 20_000
+"""Features of another model that are copied at once."""
 MOST_ROUNDS = 3
 """How often features that leave the store while the job runs (pruned, damaged) are encoded before the job gives up."""
 
@@ -74,6 +73,7 @@ def extract_features(
         "store": config["store"],
         "own_score": type(encoder).score is not Model.score,
     }
+    share_crops(encoder, store, contents, config["store"])
     places = store.find(contents.keys)
     logger.info("%d of %d features are in the store", len(places), len(contents.keys))
     for _ in range(MOST_ROUNDS):
@@ -89,6 +89,30 @@ def extract_features(
     else:
         raise OSError(f"{store.folder} has lost features {MOST_ROUNDS} times; the log names damaged shards, if any")
     write_accounting(accounting_path, f"features/{model}/{family}", count_index(rows))
+
+
+def share_crops(encoder: Model, store: FeatureStore, contents: Contents, root: str) -> None:
+    """Adds to a model's store what another model's holds of the crops, where it takes over that one's features.
+
+    Args:
+        encoder: the model; its `image_identity` names the other.
+        store: its store.
+        contents: what is wanted.
+        root: folder of all stores.
+    """
+    if encoder.image_identity == encoder.identity or store.precision != FLOAT32:  # a second rounding might change them
+        return
+    other = FeatureStore(root, encoder.image_identity)
+    if not other.folder.is_dir():
+        return
+    keys = set(contents.key_of_crop.values())
+    keys -= store.find(keys).keys()
+    with other.locked():  # what is found there cannot be pruned before it is read
+        there = other.find(keys)
+        for part in chunks(sorted(there), SHARD_ROWS):
+            store.add(part, encoder.adopt_images(other.read([there[key] for key in part])))
+    if there:
+        logger.info("%d crops have the features of the model under this one", len(there))
 
 
 class EncodingJob:
@@ -117,7 +141,9 @@ class EncodingJob:
             ValueError: no crop has a feature, or most images with a file cannot be used; says why.
         """
         texts, crops = contents.missing(places)
-        problems = self._encode_crops(contents, crops, images)
+        problems = encode_crops(
+            crops, images, self.encoder, self.store, self._crop_sizer, self.tensors, self._n_loaders
+        )
         contents.problems |= problems
         report = describe_problems(contents.problems, contents.n_crops, image_places)
         for line in report:
@@ -134,25 +160,3 @@ class EncodingJob:
             logger.info("%d texts and %d crops were encoded", len(texts), n_crops)
         else:
             logger.info("nothing was encoded: all features that can be made are in the store")
-
-    def _encode_crops(self, contents: Contents, crops: list[Crop], images: dict[int, dict]) -> dict[Crop, str]:
-        """Adds the features of crops to the store: encoded, or those of the model that this one takes images from.
-
-        Returns:
-            Reason for each crop whose image cannot be used.
-        """
-        source = self.encoder.image_model
-        rest = (self._crop_sizer, self.tensors, self._n_loaders)
-        if source is self.encoder:
-            return encode_crops(crops, images, self.encoder, self.store, *rest)
-        theirs = self.store.of_model(source.identity)
-        key_of = contents.key_of_crop
-        there = theirs.find(key_of[crop] for crop in crops)
-        logger.info("%d of %d crops are in the store for the model whose images are taken over", len(there), len(crops))
-        problems = encode_crops([crop for crop in crops if key_of[crop] not in there], images, source, theirs, *rest)
-        with theirs.locked():  # what is found here cannot be pruned before it is copied
-            there = theirs.find(key_of[crop] for crop in crops)
-            for keys in chunks(sorted(there), CROPS_PER_SHARD):
-                vectors = theirs.read([there[key] for key in keys])
-                self.store.add(keys, self.encoder.adopt_images(vectors))
-        return problems
