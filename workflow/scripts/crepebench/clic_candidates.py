@@ -5,7 +5,7 @@ tag; an item draws a tag, a word of it, and a second image whose sentence holds 
 model; ours come from WordNet unless the config has a captioner.
 
 # ASSUME: a candidate is a word of the data with the same fine tag, since a second image must hold it. First come
-contrasts of the word tables and of WordNet, then sisters in WordNet; of these what the data hold most often.
+contrasts of the word tables and of WordNet, then sisters, then cousins; of each group what the data hold most often.
 # ASSUME: names, pronouns, digits, "one", and nouns that no picture shows get no candidates.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 from crepebench.accounting import KEPT, READ, write_accounting
 from crepebench.clic_data import ClicRows
 from crepebench.lemmas import lemmatise
-from crepebench.lexicon import Lexicon
+from crepebench.lexicon import DOWN, UP, Lexicon
 from crepebench.schema import CLIC_CANDIDATES, CLIC_ROWS, read_table, write_table
 from crepebench.senses import SenseChooser
 from crepebench.word_tables import WordTables, read_word_tables
@@ -44,6 +44,8 @@ KINDS = {
 """Universal part of speech of the fine tags whose words get candidates."""
 WORDNET_POS = {NOUN: "n", VERB: "v", ADJECTIVE: "a", ADVERB: "r"}
 NUMBERS = frozenset("two three four five six seven eight nine ten eleven twelve".split())
+CLOSENESS = ((1, 1), (UP, DOWN))
+"""Levels up and down in WordNet of sisters, and of cousins, which come after them."""
 Key = tuple[str, str]
 """A word and its fine tag."""
 
@@ -97,15 +99,16 @@ class CandidateFinder:
         sense = self._senses.usual_sense(lemma, pos)
         if sense is None:
             return []
-        cousins = self._lexicon.cousin_senses(sense.synset, 1, 1)
-        near = self._lexicon.relatives(lemma, pos)
-        is_mass = lemma in self._tables.mass_nouns
-        sisters = [
-            other
-            for other in cousins.keys() - near
-            if self._senses.means(other, pos, cousins[other]) and (other in self._tables.mass_nouns) == is_mass
-        ]
-        return [self._lexicon.antonyms(lemma, sense.synset), sorted(sisters)]
+        near, is_mass = self._lexicon.relatives(lemma, pos), lemma in self._tables.mass_nouns
+        groups: list[Iterable[str]] = [self._lexicon.antonyms(lemma, sense.synset)]
+        for levels in CLOSENESS:
+            cousins = self._lexicon.cousin_senses(sense.synset, *levels)
+            groups.append(
+                other
+                for other in sorted(cousins.keys() - near)
+                if self._senses.means(other, pos, cousins[other]) and (other in self._tables.mass_nouns) == is_mass
+            )
+        return groups
 
 
 class CandidateIndex:

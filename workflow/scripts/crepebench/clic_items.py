@@ -136,11 +136,9 @@ class ItemMaker:
             else:
                 j, swap, negative = found
         second = first if j == i else self._rows[j]
-        if not negative:
-            swap, negative = self._random_negative(first, second, is_single, rng, reasons)
         positives = self._positives(first, second, is_single, rng)
-        if negative in positives:
-            swap, negative = None, ""
+        if not negative:
+            swap, negative = self._random_negative(first, second, positives, rng, reasons)
         reasons += self._count_truncated(positives, negative)
         if not negative:
             reasons.append(NO_NEGATIVE)
@@ -167,21 +165,22 @@ class ItemMaker:
         return (join(a[0], b[0]), join(b[0], a[0]), *(join(*_any_order(pair, rng)) for pair in extras))
 
     def _random_negative(
-        self, first: Mapping, second: Mapping, is_single: bool, rng: np.random.Generator, reasons: list[str]
+        self, first: Mapping, second: Mapping, positives: Sequence[str], rng: np.random.Generator, reasons: list[str]
     ) -> tuple[Swap | None, str]:
-        """Draws words until both lie within what the model reads; adds to `reasons`."""
+        """Draws words until both lie within what the model reads, and no positive says the same; adds to `reasons`."""
         for attempt in range(TRIES):
             if attempt:
                 reasons.append(NEGATIVE_REDRAWN)
-            swap, parts = self._swap(first, second, is_single, rng)
+            swap, parts = self._swap(first, second, rng)
             if swap is None:
                 break
-            if negative := self._fitting([parts[k] for k in rng.permutation(len(parts))]):
+            negative = self._fitting([parts[k] for k in rng.permutation(len(parts))])
+            if negative and negative not in positives:
                 return swap, negative
         return None, ""
 
     def _swap(
-        self, first: Mapping, second: Mapping, is_single: bool, rng: np.random.Generator
+        self, first: Mapping, second: Mapping, rng: np.random.Generator
     ) -> tuple[Swap | None, list[tuple[str, tuple[str, ...]]]]:
         """Returns a swap, and each sentence of the negative with the words that have come into it."""
         texts = first["sentences"][0], second["sentences"][0]
@@ -190,7 +189,7 @@ class ItemMaker:
             parts = [] if swap is None else [(t, (w,)) for t, w in zip(swap.texts, swap.arrivals, strict=True)]
             return swap, parts
         own = swap_within(texts[0], first["words"], rng)
-        swaps = [own] if is_single else [own, swap_within(texts[1], second["words"], rng)]
+        swaps = [own] if self._options.pictures == SINGLE else [own, swap_within(texts[1], second["words"], rng)]
         parts = [
             (text, ()) if swap is None else (swap.texts[0], swap.words)
             for text, swap in zip(texts, swaps, strict=False)
