@@ -6,7 +6,7 @@ model; ours come from WordNet unless the config has a captioner.
 
 # ASSUME: a candidate is a word of the data with the same fine tag, since a second image must hold it. First come
 contrasts of the word tables and of WordNet, then sisters, then cousins; of each group what the data hold most often.
-# ASSUME: names, pronouns, digits, "one", and nouns that no picture shows get no candidates.
+# ASSUME: names, pronouns, digits, "one", and nouns that no picture shows get no candidates; verbs get antonyms alone.
 """
 
 import json
@@ -44,6 +44,8 @@ KINDS = {
 """Universal part of speech of the fine tags whose words get candidates."""
 WORDNET_POS = {NOUN: "n", VERB: "v", ADJECTIVE: "a", ADVERB: "r"}
 NUMBERS = frozenset("two three four five six seven eight nine ten eleven twelve".split())
+FEW_SENSES = 3
+"""Senses of a verb whose antonyms are candidates. Sisters of a verb seldom fit its place: "leading" for "reaching"."""
 CLOSENESS = ((1, 1), (UP, DOWN))
 """Levels up and down in WordNet of sisters, and of cousins, which come after them."""
 Key = tuple[str, str]
@@ -77,15 +79,15 @@ class CandidateFinder:
         kind, forms = KINDS[fine], self._forms.get(fine, {})
         lemma = lemmatise(word, kind)
         ranks: dict[str, int] = {}
-        for rank, found in enumerate(self._contrasts(lemma, kind)):
+        for rank, found in enumerate(self._contrasts(lemma, kind, forms)):
             for other in found:
                 ranks.setdefault(other, rank)
         usable = {forms[other]: rank for other, rank in ranks.items() if other in forms and other != lemma}
         usable = {form: rank for form, rank in usable.items() if not self._tables.blocked & {form} and form != word}
         return sorted(usable, key=lambda form: (usable[form], -self._pool[form, fine], form))[:MOST]
 
-    def _contrasts(self, lemma: str, kind: str) -> list[Iterable[str]]:
-        """Returns lemmas that stand for something else, in groups of falling rank."""
+    def _contrasts(self, lemma: str, kind: str, forms: Mapping[str, str]) -> list[Iterable[str]]:
+        """Returns lemmas that stand for something else, in groups of falling rank; cousins only of `forms`."""
         if kind == NUMBER:
             return [sorted(NUMBERS - {lemma})] if lemma in NUMBERS else []
         if kind == PREPOSITION:
@@ -96,19 +98,54 @@ class CandidateFinder:
         pos = WORDNET_POS[kind]
         if kind in (ADJECTIVE, ADVERB):
             return [self._lexicon.antonyms(lemma, synset) for synset in self._lexicon.synsets(lemma, pos)[:1]]
-        sense = self._senses.usual_sense(lemma, pos)
+        if kind == VERB:
+            return [self._lexicon.antonyms(lemma, synset) for synset in self._lexicon.synsets(lemma, pos)[:FEW_SENSES]]
+        sense = self._sense(lemma)
         if sense is None:
             return []
         near, is_mass = self._lexicon.relatives(lemma, pos), lemma in self._tables.mass_nouns
-        groups: list[Iterable[str]] = [self._lexicon.antonyms(lemma, sense.synset)]
+        groups: list[Iterable[str]] = [self._lexicon.antonyms(lemma, sense)]
         for levels in CLOSENESS:
-            cousins = self._lexicon.cousin_senses(sense.synset, *levels)
+            cousins = self._lexicon.cousin_senses(sense, *levels)
             groups.append(
                 other
-                for other in sorted(cousins.keys() - near)
+                for other in sorted(cousins.keys() & forms.keys() - near)
                 if self._senses.means(other, pos, cousins[other]) and (other in self._tables.mass_nouns) == is_mass
             )
         return groups
+
+    def _sense(self, noun: str):
+        """Returns the synset in which a noun is commonly understood; None where no picture shows it.
+
+        # ASSUME: a noun means people only if the first of its senses that a picture shows does: a head is a part of
+        the body, though WordNet knows it as a person, too, and has more cousins for that.
+        """
+        visible = [synset for synset in self._lexicon.synsets(noun, "n") if self._lexicon.is_visible(synset)]
+        if not visible:
+            return None
+        usual = self._senses.usual_sense(noun, "n").synset
+        return visible[0] if self._lexicon.is_person(usual) and not self._lexicon.is_person(visible[0]) else usual
+
+
+def stands_alone(words: Sequence[Mapping], text: str, fine: str) -> bool:
+    """Says whether a word may be replaced by a candidate wherever it stands in a sentence.
+
+    # ASSUME: a noun before a noun ("bus stop") and a preposition within a longer one ("in front of", "outside of") are
+    left alone, since they mean something else by themselves.
+
+    Args:
+        words: of the sentence, each with `text` and `fine`.
+        text: the word.
+        fine: its fine tag.
+    """
+    for k, word in enumerate(words):
+        if (word["text"], word["fine"]) == (text, fine):
+            later = words[k + 1 : k + 3]
+            if KINDS.get(fine) == NOUN and later and later[0]["fine"].startswith("NN"):
+                return False
+            if KINDS.get(fine) == PREPOSITION and "of" in (other["text"] for other in later):
+                return False
+    return True
 
 
 class CandidateIndex:
@@ -124,7 +161,7 @@ class CandidateIndex:
 
     def draw(
         self, words: Sequence[Mapping], i: int, wider: bool, rng: np.random.Generator
-    ) -> tuple[str, str, str, int] | None:
+    ) -> tuple[str, str, str, str, int] | None:
         """Draws a tag of those with candidates, a word of it, a candidate, and another item that holds it.
 
         Args:
@@ -134,12 +171,14 @@ class CandidateIndex:
             rng: of the draws.
 
         Returns:
-            Word, candidate, coarse tag and place of the other item; None where there is no such word.
+            Word, candidate, their fine tag, coarse tag of the word, place of the other item; None where there is none.
         """
         usable: dict[str, dict[Key, list[tuple[str, np.ndarray]]]] = {}
         for word in words:
             key = word["text"], word["fine"]
-            found = [(one, self._others(one, key[1], i, wider)) for one in self._candidates.get(key, ())]
+            if key not in self._candidates or not stands_alone(words, *key):
+                continue
+            found = [(one, self._others(one, key[1], i, wider)) for one in self._candidates[key]]
             if found := [pair for pair in found if len(pair[1])]:
                 usable.setdefault(word["pos"], {})[key] = found
         if not usable:
@@ -147,7 +186,7 @@ class CandidateIndex:
         pos = sorted(usable)[rng.integers(len(usable))]
         key = sorted(usable[pos])[rng.integers(len(usable[pos]))]
         candidate, others = usable[pos][key][rng.integers(len(usable[pos][key]))]
-        return key[0], candidate, pos, int(others[rng.integers(len(others))])
+        return key[0], candidate, key[1], pos, int(others[rng.integers(len(others))])
 
     def _others(self, candidate: str, fine: str, i: int, wider: bool) -> np.ndarray:
         """Returns the items of an orientation, without i, that hold a candidate."""
