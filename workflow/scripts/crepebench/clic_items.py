@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crepebench.clic_candidates import stands_alone
+from crepebench.clic_candidate_index import stands_alone
 from crepebench.clic_swaps import Swap, end_of_word, exchange, swap_across, swap_within
 
 TRIES = 10
@@ -90,7 +90,7 @@ class ItemMaker:
         seed: of all draws.
         count_tokens: gives the tokens that a model needs for each of some texts, with its marks of beginning and end.
         context: tokens that the model reads.
-        candidates: what `crepebench.clic_candidates.index_candidates` returns; for CANDIDATES alone.
+        candidates: what `crepebench.clic_candidate_index.index_candidates` returns; for CANDIDATES alone.
 
     Raises:
         ValueError: an option has no such value, there are no rows, or candidates are missing.
