@@ -59,6 +59,16 @@ def test_a_training_on_another_device_fits_its_base(base, tmp_path):
     assert isinstance(load(base, tmp_path, base_identity=base[0].identity_on("cuda")), ClicModel)
 
 
+def test_a_tuned_model_can_be_used_in_another_precision_than_it_was_trained_in(base, tmp_path):
+    files = write_training(tmp_path / "a", base[0], changed(base[0].model.state_dict()))
+    half = {"family": "clic", "backbone": {"family": "open_clip", "precision": "bfloat16"}}
+    models = [load_model(each, [*base[1], *files]) for each in (definition(), half)]
+    assert models[1].model.logit_scale.dtype == torch.bfloat16
+    assert np.abs(models[0].encode_texts(TEXTS) - models[1].encode_texts(TEXTS)).max() < 0.05
+    assert models[1].identity not in (models[0].identity, base[0].identity)
+    assert models[1].image_identity == models[1].identity
+
+
 def test_files_that_are_missing_or_do_not_fit_are_named(base, tmp_path):
     paths = write_training(tmp_path / "a", base[0], tensors := changed(base[0].model.state_dict()))
     with pytest.raises(ClicError, match=r"the model lacks clic\.json: rule train_clic writes"):

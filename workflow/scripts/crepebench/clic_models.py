@@ -17,6 +17,8 @@ from crepebench.open_clip_models import OpenClipModel
 WEIGHTS, CONFIG = "clic.safetensors", "clic.json"
 VERSION = 1
 """Version of both files."""
+TRAINED_IN = "float32"
+"""Precision of the base in a training; a model may be used in another one."""
 VISUAL = "visual."
 """Beginning of the names of the vision tower's tensors, in open_clip's state dict."""
 DEVICES = ("cpu", "cuda")
@@ -31,18 +33,19 @@ class ClicModel(OpenClipModel):
     """A model of open_clip some of whose tensors were trained.
 
     Args:
-        base: the model that was tuned; its tensors are replaced, so it is of no further use.
+        base: the model that was tuned, in float32; its tensors are replaced, so it is of no further use.
         tensors: the trained ones, by open_clip's names; names and shapes are the base's.
         config: what CONFIG says.
+        precision: one of `crepebench.models.PRECISIONS`.
     """
 
-    def __init__(self, base: OpenClipModel, tensors: Mapping, config: Mapping):
+    def __init__(self, base: OpenClipModel, tensors: Mapping, config: Mapping, precision: str = TRAINED_IN):
         self.base_identity = base.identity
         self.config = dict(config)
         state = base.model.state_dict()
         for name, tensor in tensors.items():
             state[name].copy_(tensor)
-        super().__init__(base.model, base.preprocess, base._tokeniser, base._device, base._precision)
+        super().__init__(base.model, base.preprocess, base._tokeniser, base._device, precision)
         self._trained = tuple(sorted(tensors))
 
     @cached_property
@@ -51,21 +54,23 @@ class ClicModel(OpenClipModel):
         from safetensors.torch import save
 
         state = self.model.state_dict()
-        digest = hashlib.sha256(f"clic {VERSION} {self.base_identity}".encode())
+        digest = hashlib.sha256(f"clic {VERSION} {self._precision} {self.base_identity}".encode())
         digest.update(save({name: state[name].cpu().contiguous() for name in self._trained}))
         return digest.hexdigest()[:32]
 
     @property
     def image_identity(self) -> str:
         """Identity of the model whose image features these are, bit for bit: the base, if vision did not change."""
-        return self.identity if any(name.startswith(VISUAL) for name in self._trained) else self.base_identity
+        is_bases = self._precision == TRAINED_IN and not any(name.startswith(VISUAL) for name in self._trained)
+        return self.base_identity if is_bases else self.identity
 
 
 def load(definition: Mapping, weights_paths: list[str], device: str) -> ClicModel:
     """Loads a tuned model.
 
     Args:
-        definition: config entry: `backbone` (another entry, of a family of open_clip's models), and `variant`.
+        definition: config entry: `backbone` (another entry, of a family of open_clip's models, whose `precision` is
+            the tuned model's too), and `variant`.
         weights_paths: files of the base's weights, then WEIGHTS and CONFIG.
         device: "cpu" or "cuda".
 
@@ -79,7 +84,9 @@ def load(definition: Mapping, weights_paths: list[str], device: str) -> ClicMode
     if twice := sorted(path for paths in found.values() if len(paths) > 1 for path in paths):
         raise ClicError(f"one training is wanted, not {', '.join(twice)}: a tuned model cannot be tuned again")
     (weights_path,), (config_path,) = found.values()
-    base = load_backbone(definition, [path for path in weights_paths if Path(path).name not in found], device)
+    precision = definition.get("backbone", {}).get("precision", TRAINED_IN)
+    full = {**definition, "backbone": {**definition.get("backbone", {}), "precision": TRAINED_IN}}
+    base = load_backbone(full, [path for path in weights_paths if Path(path).name not in found], device)
     config = read_config(config_path)
     if definition.get("variant", config["variant"]) != config["variant"]:
         raise ClicError(f"{config_path} is of variant {config['variant']!r}, not {definition['variant']!r}")
@@ -88,9 +95,9 @@ def load(definition: Mapping, weights_paths: list[str], device: str) -> ClicMode
     if config["base_identity"] != base.identity and config["base_identity"] not in others:
         raise ClicError(
             f"{config_path} is of another base: {config['base_identity']}, not {base.identity} "
-            "(weights, preprocessing, tokens or precision differ)"
+            "(weights, preprocessing or tokens differ)"
         )
-    return ClicModel(base, read_tensors(weights_path, config, base), config)
+    return ClicModel(base, read_tensors(weights_path, config, base), config, precision)
 
 
 def read_config(path: str) -> dict:
