@@ -95,8 +95,8 @@ def test_verbs_agree_with_two_glyphs():
 
 
 def test_more_sentences_than_a_scene_gives_are_refused():
-    with pytest.raises(ValueError, match="6 is more than 5"):
-        write_sentences(NOTHING_HELD_OUT, Scene(Thing("jar", "red")), 6, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="7 is more than 5"):
+        write_sentences(NOTHING_HELD_OUT, Scene(Thing("jar", "red")), 7, np.random.default_rng(0))
     assert write_sentences(NOTHING_HELD_OUT, Scene(Thing("jar", "red")), 5, np.random.default_rng(0)).count(".") == 5
 
 
