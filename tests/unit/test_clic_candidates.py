@@ -87,6 +87,8 @@ def test_an_index_finds_other_items_of_the_same_orientation_that_hold_a_candidat
         ("a jar cup above the box.", "cup", "NN", True),
         ("a jar above top of a box.", "above", "IN", False),
         ("a jar above a box of red.", "above", "IN", True),
+        ("a jar and a box above", "above", "IN", False),
+        ("a jar and a box above.", "above", "IN", False),
     ],
 )
 def test_parts_of_longer_names_and_prepositions_are_left_alone(sentence, word, fine, alone):

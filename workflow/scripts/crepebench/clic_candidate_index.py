@@ -29,8 +29,8 @@ Key = tuple[str, str]
 def stands_alone(words: Sequence[Mapping], text: str, fine: str) -> bool:
     """Says whether a word may be replaced by a candidate wherever it stands in a sentence.
 
-    # ASSUME: a noun before a noun ("bus stop") and a preposition within a longer one ("in front of", "outside of") are
-    left alone, since they mean something else by themselves.
+    # ASSUME: a noun before a noun ("bus stop"), a preposition within a longer one ("in front of", "outside of") and one
+    with nothing behind it ("the trees below") are left alone, since they mean something else by themselves.
 
     Args:
         words: of the sentence, each with `text` and `fine`.
@@ -42,7 +42,8 @@ def stands_alone(words: Sequence[Mapping], text: str, fine: str) -> bool:
             later = words[k + 1 : k + 3]
             if KINDS.get(fine) == NOUN and later and later[0]["fine"].startswith("NN"):
                 return False
-            if KINDS.get(fine) == PREPOSITION and "of" in (other["text"] for other in later):
+            is_within = "of" in (other["text"] for other in later)
+            if KINDS.get(fine) == PREPOSITION and (is_within or not later or not later[0]["text"].isalnum()):
                 return False
     return True
 
