@@ -9,7 +9,7 @@ import torch
 from crepebench.clic_export import ExportError, architecture_config, export_clic
 from crepebench.models import CONFIG_FILE, WEIGHTS_FILE, load_model
 
-from .clic_files import changed, write_training
+from .clic_tuned_files import changed, write_training
 from .model_files import SMALL_CLIP, TEXTS, random_images, shake, unit
 
 DEFINITION = {"family": "clic", "backbone": {"family": "open_clip"}}

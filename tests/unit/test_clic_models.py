@@ -11,7 +11,7 @@ from crepebench.features import share_crops
 from crepebench.models import load_model
 from crepebench.open_clip_models import OpenClipModel
 
-from .clic_files import changed, write_training
+from .clic_tuned_files import changed, write_training
 from .model_files import TEXTS, random_images
 from .peakpatch_files import write_backbone, write_networks
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from crepebench.accounting import write_accounting
 from crepebench.batch_sizes import BatchSizer
 from crepebench.crop_tensors import CropTensors
-from crepebench.encoding import CROPS_ON_GPU, TEXTS_ON_GPU, describe_texts, encode_crops, encode_texts
+from crepebench.encoding import CROPS_ON_GPU, TEXTS_ON_GPU, chunks, describe_texts, encode_crops, encode_texts
 from crepebench.feature_index import (
     Contents,
     Place,
@@ -92,7 +92,7 @@ def extract_features(
 
 
 def share_crops(encoder: Model, store: FeatureStore, contents: Contents, root: str) -> None:
-    """Adds to a model's store what another model's holds of the crops, where both have the same features of images.
+    """Adds to a model's store what another model's holds of the crops, where it takes over that one's features.
 
     Args:
         encoder: the model; its `image_identity` names the other.
@@ -108,12 +108,11 @@ def share_crops(encoder: Model, store: FeatureStore, contents: Contents, root: s
     keys = set(contents.key_of_crop.values())
     keys -= store.find(keys).keys()
     with other.locked():  # what is found there cannot be pruned before it is read
-        shared = sorted(other.find(keys).items())
-        for start in range(0, len(shared), SHARD_ROWS):
-            part = shared[start : start + SHARD_ROWS]
-            store.add([key for key, _ in part], other.read([place for _, place in part]))
-    if shared:
-        logger.info("%d crops have the features of the model under this one", len(shared))
+        there = other.find(keys)
+        for part in chunks(sorted(there), SHARD_ROWS):
+            store.add(part, encoder.adopt_images(other.read([there[key] for key in part])))
+    if there:
+        logger.info("%d crops have the features of the model under this one", len(there))
 
 
 class EncodingJob:

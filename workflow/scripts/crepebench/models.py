@@ -80,7 +80,7 @@ class Model(ABC):
 
     @property
     def image_identity(self) -> str:
-        """Identity of the model whose image features these are, bit for bit: its own, unless it only changes texts."""
+        """Identity of the model whose features of images it takes over (`adopt_images`); its own, if of none."""
         return self.identity
 
     @abstractmethod
@@ -94,6 +94,10 @@ class Model(ABC):
     @abstractmethod
     def encode_tokens(self, tokens: Tokens) -> np.ndarray:
         """Encodes tokens: (n, dim) float32, unit rows; padding may be trimmed where that changes nothing."""
+
+    def adopt_images(self, features: np.ndarray) -> np.ndarray:
+        """Returns its features of images, (n, dim), given those of the model of `image_identity`; no bit differs."""
+        return features
 
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         """Encodes texts: (n, dim) float32, unit rows."""

@@ -61,6 +61,15 @@ class NegationVectorModel(Model):
         ids = torch.cat([whole.ids, affirmed.ids, denied.ids], dim=1)
         return Tokens(ids, torch.cat(masks, dim=1), whole.n_tokens, whole.limit)
 
+    @property
+    def image_identity(self) -> str:
+        """That of the backbone, which is frozen."""
+        return self._backbone.image_identity
+
+    def adopt_images(self, features: np.ndarray) -> np.ndarray:
+        """Returns features of images, as the backbone has them."""
+        return self._backbone.adopt_images(features)
+
     def encode_images(self, images) -> np.ndarray:
         """Encodes preprocessed images as the backbone does."""
         return self._backbone.encode_images(images)

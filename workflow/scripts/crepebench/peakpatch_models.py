@@ -63,6 +63,15 @@ class PeakPatchModel(Model):
         """Turns texts into the backbone's tokens."""
         return self._backbone.tokenise(texts)
 
+    @property
+    def image_identity(self) -> str:
+        """That of the backbone, which is frozen."""
+        return self._backbone.image_identity
+
+    def adopt_images(self, features: np.ndarray) -> np.ndarray:
+        """Returns features of images, as the backbone has them."""
+        return self._backbone.adopt_images(features)
+
     def encode_images(self, images) -> np.ndarray:
         """Encodes preprocessed images as the backbone does."""
         return self._backbone.encode_images(images)
@@ -86,6 +95,11 @@ class PeakPatchModel(Model):
 
 class ScoredPeakPatchModel(PeakPatchModel):
     """The same with a scorer of pairs; its features are twice as long."""
+
+    def adopt_images(self, features: np.ndarray) -> np.ndarray:
+        """Returns features of images: the backbone's, and zeros: (n, 2 dim)."""
+        adopted = self._backbone.adopt_images(features)
+        return np.hstack([adopted, np.zeros_like(adopted)])
 
     def encode_images(self, images) -> np.ndarray:
         """Encodes preprocessed images: the backbone's features, and zeros: (n, 2 dim)."""

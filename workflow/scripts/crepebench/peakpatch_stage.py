@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from crepebench.files import atomic_path
 from crepebench.peakpatch_settings import Training
+from crepebench.training_checkpoints import keep_checkpoint, take_checkpoint
 
 logger = logging.getLogger(__name__)
 
@@ -117,23 +117,14 @@ class Stage:
 
     def _keep(self, state: dict) -> None:
         """Writes a checkpoint."""
-        import torch
-
         if self.checkpoint:
             networks, optimiser = self._networks.state_dict(), self._optimiser.state_dict()
-            with atomic_path(str(self.checkpoint)) as partial:
-                torch.save({**state, "key": self._key, "networks": networks, "optimiser": optimiser}, partial)
+            keep_checkpoint(self.checkpoint, self._key, {**state, "networks": networks, "optimiser": optimiser})
 
     def _resume(self) -> dict | None:
         """Loads the checkpoint into networks and optimiser, and returns the rest; None if there is none that fits."""
-        import torch
-
-        if self.checkpoint is None or not self.checkpoint.exists():
-            return None
-        device = next(self._networks.parameters()).device
-        state = torch.load(self.checkpoint, map_location=device, weights_only=True)
-        if state["key"] != self._key:
-            logger.warning("%s is of another training and is not used", self.checkpoint)
+        state = take_checkpoint(self.checkpoint, self._key, next(self._networks.parameters()).device)
+        if state is None:
             return None
         self._networks.load_state_dict(state.pop("networks"))
         self._optimiser.load_state_dict(state.pop("optimiser"))

@@ -422,6 +422,37 @@ NEGATION_CHANGES = pa.schema(
     ],
     metadata=made_by("score_image_controls"),
 )
+CLIC_ROWS = pa.schema(
+    [
+        ("row_id", pa.int64()),  # 0, 1, ... in order
+        ("image_id", pa.int64()),  # of table IMAGES
+        ("split", pa.string()),  # train, validation: by image
+        ("sentences", pa.list_(pa.string())),  # lower case, at least two; the first is what one word is swapped in
+        (
+            "words",  # tokens of the first sentence
+            pa.list_(
+                pa.struct(
+                    [
+                        ("text", pa.string()),
+                        ("pos", pa.string()),  # spaCy's coarse tag
+                        ("fine", pa.string()),  # its fine tag, of Penn
+                        ("start", pa.int32()),  # characters of the sentence
+                        ("end", pa.int32()),
+                    ]
+                )
+            ),
+        ),
+    ],
+    metadata=made_by("build_clic_data"),
+)
+CLIC_CANDIDATES = pa.schema(
+    [
+        ("word", pa.string()),
+        ("fine", pa.string()),  # Penn tag, which word and candidates have
+        ("candidates", pa.list_(pa.string())),  # words that fit in its place and mean something else; at most five
+    ],
+    metadata=made_by("build_clic_candidates"),
+)
 
 
 def write_table(path: str, schema: pa.Schema, rows: Iterable[dict]) -> int:
