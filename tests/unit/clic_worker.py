@@ -12,8 +12,8 @@ from crepebench.clic_training import Trained, train
 from .clic_files import make_parts
 
 OPTIONS = {"epochs": 1, "batch_size": 12, "micro_batch": 4, "eps": 1e-3}
-"""Two steps, one of each kind. AdamW makes a whole step of a gradient that is zero but for rounding, as that of the keys'
-bias is; a larger eps does not."""
+"""Two steps, one of each kind. AdamW makes a whole step of a gradient that is zero but for rounding, as is that of the
+bias of keys; a larger eps does not."""
 
 
 def train_tiny(folder: Path, images: list, sentences: list, processes: Processes, kept: str | None) -> Trained:

@@ -4,7 +4,7 @@ import torch
 
 from crepebench.clic_loading import batch_size, load_batches, plan_steps
 from crepebench.clic_settings import VARIANTS, training_settings
-from crepebench.models import load_model  # noqa: F401
+from crepebench.clic_tokens import TextTokens
 
 from .clic_files import COLOURS, QUICK, make_parts, write_images
 
@@ -100,3 +100,13 @@ def test_few_items_make_one_batch_and_too_few_none():
     assert batch_size(5, SETTINGS, world=2) == 4
     with pytest.raises(ValueError, match="3 items in batches of 8, 2 processes"):
         batch_size(3, SETTINGS, world=2)
+
+
+def test_remembered_tokens_are_those_of_the_model(world):
+    base = make_parts(*world).base
+    tokens, texts = TextTokens(base.tokenise, most=3), ["a red jar", "", "a b c d " * 40, "a red jar"]
+    for chosen in (texts[:2], texts, texts[1:]):
+        found, wanted = tokens(chosen), base.tokenise(chosen)
+        assert torch.equal(found.ids, wanted.ids)
+        assert found.n_tokens.tolist() == wanted.n_tokens.tolist() == tokens.count(chosen)
+    assert found.limit == wanted.limit

@@ -53,7 +53,7 @@ def gradients(parts, batch):
 
 
 def test_training_lowers_the_losses_and_leaves_the_vision_tower_as_it_was(world):
-    parts = make_parts(*world, {"epochs": 8, "peak_learning_rate": 3e-3})
+    parts = make_parts(*world, {"epochs": 5, "peak_learning_rate": 3e-3})
     before = state(parts.base.model)
     trained = run(parts, judged=True)
     after = parts.base.model.state_dict()
@@ -62,12 +62,12 @@ def test_training_lowers_the_losses_and_leaves_the_vision_tower_as_it_was(world)
     assert "logit_scale" in trained.tensors
     assert not any("visual" in name for name in trained.tensors)
     held = [row for row in trained.curve if row["split"] == "validation" and row["kind"] == "joined"]
-    assert [row["epoch"] for row in held] == list(range(9))
+    assert [row["epoch"] for row in held] == list(range(6))
     assert held[-1]["loss"] < held[0]["loss"]
     assert held[-1]["loss_negative"] < held[0]["loss_negative"]
     assert held[-1]["negative_right"] > held[0]["negative_right"]
-    assert kinds_of(trained.curve) == {"joined": 12, "plain": 12}
-    assert trained.counts["joined"] == 12 * 8
+    assert kinds_of(trained.curve) == {"joined": 8, "plain": 7}
+    assert trained.counts["joined"] == 8 * 8
     assert np.isfinite([row["images_per_second"] for row in trained.curve if row["split"] == "train"]).all()
 
 

@@ -47,7 +47,7 @@ CORRECTIONS = {
     },
 }
 """What corrects a model, by the beginning of its name: `peakpatch:<name>` is the model <name> with PeakPatch."""
-CLIC_PREFIX = re.compile(r"clic(?:_(?P<variant>[a-z0-9_]+?))?(?:_seed(?P<seed>[0-9]+))?")
+CLIC_PREFIX = re.compile(rf"{METHOD}(?:_(?P<variant>{'|'.join(VARIANTS)}))?(?:_seed(?P<seed>[0-9]+))?")
 """Beginning of the name of a tuned model: `clic:<name>`, with another variant than the method's `clic_within:<name>`,
 with another seed than the first `clic_seed2:<name>`, `clic_within_seed2:<name>`."""
 VARIANT_NAMES = {one["variant"]: name for name, one in CORRECTIONS.items() if "variant" in one}
@@ -78,9 +78,9 @@ def read_model(config: Mapping, name: str) -> dict:
 def _tuning(config: Mapping, prefix: str) -> dict:
     """Returns what the beginning of a tuned model's name says; nothing, if it is of another kind."""
     found = CLIC_PREFIX.fullmatch(prefix)
-    variant = found and (found["variant"] or METHOD)
-    if variant not in VARIANTS:
+    if not found:
         return {}
+    variant = found["variant"] or METHOD
     seed = int(found["seed"]) if found["seed"] else config["clic"]["seeds"][0]
     return {"family": METHOD, "variant": variant, "tuning_seed": seed}
 

@@ -1,0 +1,247 @@
+"""Fine-tune a model by CLIC from tables to files: what the family "clic" loads, and the course of the training."""
+
+import hashlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crepebench.accounting import KEPT, READ, write_accounting
+from crepebench.clic_candidates import index_candidates
+from crepebench.clic_data import ClicRows
+from crepebench.clic_distributed import Processes, joined_processes, launch
+from crepebench.clic_images import ImageJoiner, is_wider
+from crepebench.clic_items import ItemMaker
+from crepebench.clic_loading import Batches, Examples
+from crepebench.clic_outputs import counts_of, rates_of, saving_of, write_trained
+from crepebench.clic_settings import (
+    CANDIDATES,
+    TEXT,
+    Training,
+    Variant,
+    training_settings,
+    variant_of,
+)
+from crepebench.clic_steps import Steps
+from crepebench.clic_tokens import TextTokens
+from crepebench.clic_training import TRAIN, VALIDATION, Judge, Trained, train
+from crepebench.clic_vision import FrozenRows, FrozenVision, damaged_images, read_images, read_vision
+from crepebench.models import load_model
+from crepebench.open_clip_models import OpenClipModel
+from crepebench.schema import CLIC_CANDIDATES, CLIC_ROWS, read_table
+
+logger = logging.getLogger(__name__)
+
+VERSION = 1
+"""Of clic.json."""
+VALIDATION_SEED = 1_000_003
+"""Added to the seed for the items of validation, which are drawn once."""
+MOST_ROWS_AS_DICTS = 20_000
+LOADERS = 4
+"""Threads that decode all images once, where no features of them are kept."""
+MODULE = "crepebench.clic_job"
+
+
+def train_clic(checkpoints_folder: str, cfg: str, **paths) -> None:
+    """Trains one variant with one seed: on as many GPUs as the config says, else on a CPU with one thread.
+
+    Args:
+        checkpoints_folder: for checkpoints, which are removed at the end.
+        cfg: JSON of `model` (config entry of the base), `variant` (a name of `crepebench.clic_settings.VARIANTS`) and
+            `training` (of `training_settings`).
+        paths: the other arguments of `train_in_process`.
+
+    Raises:
+        ValueError: a setting is unknown, there are fewer GPUs than it says, or too little is left to train on.
+    """
+    import torch
+
+    settings = training_settings(json.loads(cfg)["training"])
+    if settings.gpus > 1 and torch.cuda.is_available():
+        if settings.gpus > torch.cuda.device_count():
+            raise ValueError(f"CLIC's training: gpus is {settings.gpus}: there are {torch.cuda.device_count()}")
+        launch(settings.gpus, MODULE, {"cfg": cfg, "checkpoints_folder": checkpoints_folder, **paths})
+    else:
+        train_in_process(checkpoints_folder=checkpoints_folder, cfg=cfg, **paths)
+
+
+def train_in_process(
+    rows_path: str,
+    images_path: str,
+    candidates_path: str | None,
+    vision_path: str | None,
+    weights_path: str,
+    config_path: str,
+    curve_path: str,
+    accounting_path: str,
+    checkpoints_folder: str,
+    weights_paths: Sequence[str],
+    seed: int,
+    cfg: str,
+) -> None:
+    """Trains in this process, with the others that `torchrun` has started.
+
+    Args:
+        rows_path: table CLIC_ROWS.
+        images_path: table IMAGES.
+        candidates_path: table CLIC_CANDIDATES; None where no variant needs it.
+        vision_path: index of `crepebench.clic_vision`; None encodes all images in the training.
+        weights_path: clic.safetensors to write.
+        config_path: clic.json to write.
+        curve_path: CSV of CURVE_COLUMNS to write.
+        accounting_path: counts to write.
+        checkpoints_folder: for checkpoints.
+        weights_paths: files of the base's weights.
+        seed: of orders and items.
+        cfg: as for `train_clic`.
+    """
+    import torch
+
+    config = json.loads(cfg)
+    settings, variant = training_settings(config["training"]), variant_of(config["variant"], config["training"])
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    with joined_processes() as processes:
+        torch.set_num_threads(1)
+        torch.use_deterministic_algorithms(not processes.device.startswith("cuda"))
+        try:
+            base = load_base(config["model"], weights_paths)
+            said = {"version": VERSION, "variant": config["variant"], "seed": seed, "base_identity": base.identity}
+            said |= {"settings": asdict(settings), "data": _data_digest(rows_path, images_path, candidates_path)}
+            data = read_data(rows_path, images_path, candidates_path, vision_path, base, variant)
+            trained = train_on(data, base, variant, settings, seed, processes, checkpoints_folder, json.dumps(said))
+        finally:
+            torch.use_deterministic_algorithms(deterministic)
+        if processes.is_first:
+            said |= {"tensors": sorted(trained.tensors), "dim": len(base.encode_texts(["a"])[0])}
+            said |= {"rates": rates_of(trained), "counts": dict(sorted(trained.counts.items()))}
+            said["vision"] = saving_of(trained, data.vision, variant)
+            n_rows = {split: len(found) for split, found in data.rows.items()}
+            write_trained(trained, said, weights_path, config_path, curve_path)
+            write_accounting(
+                accounting_path,
+                f"clic/{config['variant']}/seed_{seed}",
+                counts_of(data.counts, n_rows, trained, settings),
+            )
+            if trained.checkpoint:
+                trained.checkpoint.unlink(missing_ok=True)
+
+
+def load_base(definition: Mapping, weights_paths: Sequence[str]) -> OpenClipModel:
+    """Loads the model that is fine-tuned, in float32.
+
+    Raises:
+        ValueError: it is no model of open_clip.
+    """
+    base = load_model({**definition, "precision": "float32"}, weights_paths)
+    if not isinstance(base, OpenClipModel):
+        raise ValueError(f"CLIC fine-tunes models of open_clip, not those of family {definition['family']!r}")
+    return base
+
+
+class ClicData(NamedTuple):
+    """What is trained on.
+
+    Attributes:
+        rows: table CLIC_ROWS by split, without damaged images.
+        images: row of table IMAGES of each of them, by split.
+        candidates: rows of table CLIC_CANDIDATES; None where the variant draws random words.
+        vision: features of single images; None where they are encoded in the training.
+        counts: of the rows.
+    """
+
+    rows: dict[str, pa.Table]
+    images: dict[str, list[dict]]
+    candidates: list[dict] | None
+    vision: FrozenVision | None
+    counts: Counter
+
+
+def read_data(
+    rows_path: str,
+    images_path: str,
+    candidates_path: str | None,
+    vision_path: str | None,
+    base: OpenClipModel,
+    variant: Variant,
+) -> ClicData:
+    """Reads what is trained on, and sets rows aside whose image is damaged; all images are decoded once for that.
+
+    Raises:
+        ValueError: the variant needs candidates, and there are none.
+        VisionError: features of images are those of another model.
+    """
+    images = read_images(images_path)
+    vision = read_vision(vision_path, images_path, base.identity) if vision_path else None
+    damaged = vision.damaged if vision else damaged_images(images, LOADERS)
+    table = read_table(rows_path, CLIC_ROWS)
+    by_id, ids = {image["image_id"]: image for image in images}, table["image_id"].to_pylist()
+    if lacking := [image_id for image_id in ids if image_id not in by_id]:
+        raise ValueError(f"{images_path} lacks {len(lacking)} images of {rows_path}, image {lacking[0]} first")
+    counts = Counter({READ: len(ids), KEPT: sum(image_id not in damaged for image_id in ids)})
+    counts.update(damaged[image_id] for image_id in ids if image_id in damaged)
+    sound = table.filter(pa.array([image_id not in damaged for image_id in ids], pa.bool_()))
+    rows = {split: sound.filter(pc.equal(sound["split"], split)) for split in (TRAIN, VALIDATION)}
+    of_rows = {split: [by_id[i] for i in found["image_id"].to_pylist()] for split, found in rows.items()}
+    candidates = None
+    if variant.negatives == CANDIDATES:
+        if not candidates_path:
+            raise ValueError("CLIC's training: negatives is 'candidates', and there is no table of candidates")
+        candidates = read_table(candidates_path, CLIC_CANDIDATES).to_pylist()
+    return ClicData(rows, of_rows, candidates, vision, counts)
+
+
+def make_examples(data: ClicData, split: str, tokens: TextTokens, variant: Variant, seed: int) -> Examples:
+    """Returns the examples of a split."""
+    rows, images = ClicRows(data.rows[split]), data.images[split]
+    orientations = np.array([is_wider(image) for image in images], bool)
+    items = [*rows] if len(rows) <= MOST_ROWS_AS_DICTS else rows  # dicts are faster, and larger
+    candidates = None if data.candidates is None else index_candidates(data.candidates, rows, orientations)
+    maker = ItemMaker(items, orientations, variant, seed, tokens.count, tokens.limit, candidates)
+    sentences = pc.list_element(data.rows[split]["sentences"], 0).to_pylist()
+    return Examples(maker, sentences, images, data.rows[split]["row_id"].to_numpy())
+
+
+def train_on(
+    data: ClicData,
+    base: OpenClipModel,
+    variant: Variant,
+    settings: Training,
+    seed: int,
+    processes: Processes,
+    folder: str | None,
+    key: str,
+) -> Trained:
+    """Trains on data; validates if there are held-out rows."""
+    joiner = ImageJoiner(base.image_plan, variant)
+    frozen = variant.tower == TEXT and data.vision is not None
+
+    def parts_of(split: str, seed: int) -> tuple[Examples, Batches, FrozenRows | None]:
+        tokens = TextTokens(base.tokenise)
+        examples = make_examples(data, split, tokens, variant, seed)
+        preprocess = None if frozen else base.preprocess
+        batches = Batches(examples, variant, tokens, joiner, preprocess)
+        ids = [image["image_id"] for image in examples.images]
+        return examples, batches, FrozenRows(data.vision.matrix, data.vision.rows_of(ids)) if frozen else None
+
+    examples, batches, features = parts_of(TRAIN, seed)
+    steps = Steps(base, variant, settings, processes, joiner, features)
+    judge = None
+    if len(data.rows[VALIDATION]) > 1 and processes.is_first:
+        held_out, of_held_out, features = parts_of(VALIDATION, seed + VALIDATION_SEED)
+        judge = Judge(held_out, of_held_out, steps.beside(features), settings.batch_size, variant.tower == TEXT)
+    return train(steps, examples, batches, judge, variant, settings, seed, processes, folder, key)
+
+
+def _data_digest(rows_path: str, images_path: str, candidates_path: str | None) -> str:
+    """Returns a digest of what is trained on: rows, contents of images, candidates."""
+    digest = hashlib.sha256(repr([(image["image_id"], image["crc32"]) for image in read_images(images_path)]).encode())
+    for path in filter(None, (rows_path, candidates_path)):
+        with open(path, "rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:32]
