@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.clic_candidates import index_candidates
-from crepebench.clic_data import ClicRows
+from crepebench.clic_candidate_index import index_candidates
 from crepebench.clic_distributed import Processes, joined_processes, launch
 from crepebench.clic_images import ImageJoiner, is_wider
 from crepebench.clic_items import ItemMaker
 from crepebench.clic_loading import Batches, Examples
 from crepebench.clic_outputs import counts_of, rates_of, saving_of, write_trained
+from crepebench.clic_rows import ClicRows
 from crepebench.clic_settings import (
     CANDIDATES,
     TEXT,
