@@ -54,6 +54,7 @@ def check(config: dict) -> None:
     settings.check_exclusions(config)
     settings.check_benchmarks(config)
     settings.check_negation(config)
+    settings.check_clic(config)
 
 
 def all_settings(config: dict) -> None:

@@ -19,6 +19,8 @@ NOT_IN_ALL = (
     *("analyse_layers", "plot_layers", "extract_negation_features", "train_peakpatch", "plot_learning_curves"),
     *("score_image_controls", "tabulate_negation", "write_correction_examples", "plot_correction"),
     *("tabulate_judged_prompts", "set_layers", "tabulate_sweep", "plot_sweep"),
+    *("build_clic_data", "build_clic_candidates", "write_clic_negatives", "extract_clic_vision"),
+    *("train_clic", "tabulate_clic", "plot_clic", "export_clic"),
     *("build_parser_review", "tabulate_thinned_gap", "plot_thinned_gap", "tabulate_model_comparison"),
 )
 """Rules that run only if they, their outputs or a config key name them; the picture of the DAG leaves them out."""

@@ -116,6 +116,7 @@ CHANGES = {
     "own_captions.table": "mine.csv",
     "benchmarks.missing_images": "skip",
     "negation.training.epochs": 3,
+    "clic.training.epochs": 3,
 }
 NEEDED = {
     "corpora.use": {"models.use": ["mini_clip_cc12m", "mini_clip_yfcc15m"]},

@@ -538,14 +538,23 @@ def get_clic_labels():
 
 
 def get_clic_cells():
-    """Cells of clic.csv that the plot of gains has: benchmark, subset and metric."""
+    """Cells of clic.csv that the plot of gains has: benchmark, subset and metric; systematicity by the bases' corpora."""
+    bases = [MODELS[name] for name in settings.clic_names(config)]
+    corpora = dict.fromkeys(name for base in bases for name in base["training_data"])
     cells = [
-        ("crepe_systematicity", f"{corpus}/{foil_type}", metric)
-        for corpus in config["corpora"]["use"]
+        ("crepe_systematicity", f"{corpus}/{foil_type}{subset}", metric)
+        for corpus in corpora
         for foil_type in FOIL_TYPES["systematicity"]
-        for metric in ("recall_at_1",)
+        for subset, metric in (
+            ("/SC", "recall_at_1"),
+            ("/UC", "recall_at_1"),
+            ("", "gap"),
+        )
     ]
-    return cells
+    return cells + [
+        ("crepe_productivity", foil_type, "recall_at_1")
+        for foil_type in FOIL_TYPES["productivity"]
+    ]
 
 
 def get_clic_results(pattern):

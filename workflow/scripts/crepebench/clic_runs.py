@@ -18,6 +18,7 @@ from crepebench.clic_distributed import Processes, joined_processes, launch
 from crepebench.clic_images import ImageJoiner, is_wider
 from crepebench.clic_items import ItemMaker
 from crepebench.clic_loading import Batches, Examples
+from crepebench.clic_models import VERSION
 from crepebench.clic_outputs import counts_of, rates_of, saving_of, write_trained
 from crepebench.clic_rows import ClicRows
 from crepebench.clic_settings import (
@@ -38,8 +39,6 @@ from crepebench.schema import CLIC_CANDIDATES, CLIC_ROWS, read_table
 
 logger = logging.getLogger(__name__)
 
-VERSION = 1
-"""Of clic.json."""
 VALIDATION_SEED = 1_000_003
 """Added to the seed for the items of validation, which are drawn once."""
 MOST_ROWS_AS_DICTS = 20_000

@@ -412,7 +412,9 @@ def review_page_settings(config: Mapping) -> dict:
 def gallery_settings(config: Mapping) -> dict:
     """Returns what the gallery depends on, beside sets, scores and pictures."""
     models = {family: models_of(config, family) for family in (SYSTEMATICITY, PRODUCTIVITY)}
-    return {"gallery": config["gallery"], "corpora": config["corpora"]["use"], "models": models}
+    made_from = {name: definition.get("backbone") for name, definition in read_models(config).items()}
+    pairs = [[made_from[name], name] for name in used_models(config) if made_from[name] in used_models(config)]
+    return {"gallery": config["gallery"], "corpora": config["corpora"]["use"], "models": models, "pairs": pairs}
 
 
 def used_benchmarks(config: Mapping) -> list[tuple[str, str]]:
