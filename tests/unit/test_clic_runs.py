@@ -1,6 +1,5 @@
 import csv
 import json
-import zlib
 
 import numpy as np
 import pytest
@@ -9,72 +8,19 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from crepebench.clic_runs import train_clic
-from crepebench.clic_training import CHECKPOINT
-from crepebench.clic_vision import VisionError, extract_clic_vision, read_vision
+from crepebench.clic_vision import VisionError, read_vision
 from crepebench.models import load_model
-from crepebench.schema import CLIC_CANDIDATES, CLIC_ROWS, IMAGES, write_table
 
-from .clic_files import QUICK, load_base, write_images
-
-N = 30
-MODEL = {"family": "open_clip"}
-DAMAGED = 100 + 7
+from .clic_inputs import DAMAGED, MODEL, N, arguments, weights, write_inputs
 
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    """Tables of 30 images, one of them damaged, six held out; and features of single images."""
-    folder = tmp_path_factory.mktemp("inputs")
-    images, sentences = write_images(folder / "images", N)
-    rows = []
-    for i, (image, texts) in enumerate(zip(images, sentences, strict=True)):
-        words, start = [], 0
-        for text, pos in zip(texts[0].split(), ("DET", "ADJ", "NOUN"), strict=True):
-            words.append({"text": text, "pos": pos, "fine": pos, "start": start, "end": start + len(text)})
-            start += len(text) + 1
-        split = "validation" if i % 5 == 4 else "train"
-        rows.append({"row_id": i, "image_id": image["image_id"], "split": split, "sentences": texts, "words": words})
-    (folder / "images" / "7.png").write_bytes(b"no image")
-    images[7]["crc32"] = zlib.crc32(b"no image")
-    write_table(str(folder / "rows.parquet"), CLIC_ROWS, rows)
-    write_table(str(folder / "images.parquet"), IMAGES, images)
-    pairs = [("jar", "NOUN", ["umbrella", "dog"]), ("red", "ADJ", ["blue"])]
-    candidates = [{"word": word, "fine": fine, "candidates": found} for word, fine, found in pairs]
-    write_table(str(folder / "candidates.parquet"), CLIC_CANDIDATES, candidates)
-    load_base(folder / "base")
-    encode(folder, folder / "vision")
-    return folder
-
-
-def weights(inputs):
-    return [str(path) for path in sorted((inputs / "base").iterdir())]
-
-
-def encode(inputs, folder):
-    extract_clic_vision(
-        images_path=str(inputs / "images.parquet"),
-        index_path=str(folder / "index.json"),
-        features_path=str(folder / "features.npy"),
-        accounting_path=str(folder / "accounting.csv"),
-        weights_paths=weights(inputs),
-        n_loaders=2,
-        cfg=json.dumps({"model": MODEL}),
-    )
+    return write_inputs(tmp_path_factory.mktemp("inputs"))
 
 
 def run(inputs, folder, variant="clic", seed=1, vision=True, **training):
-    names = {"weights": "clic.safetensors", "config": "clic.json", "curve": "curve.csv", "accounting": "accounting.csv"}
-    train_clic(
-        rows_path=str(inputs / "rows.parquet"),
-        images_path=str(inputs / "images.parquet"),
-        candidates_path=str(inputs / "candidates.parquet") if variant == "candidates" else None,
-        vision_path=str(inputs / "vision" / "index.json") if vision else None,
-        **{f"{name}_path": str(folder / file) for name, file in names.items()},
-        checkpoints_folder=str(folder / "checkpoints"),
-        weights_paths=weights(inputs),
-        seed=seed,
-        cfg=json.dumps({"model": MODEL, "variant": variant, "training": {**QUICK, **training}}),
-    )
+    train_clic(**arguments(inputs, folder, variant, seed, vision, **training))
     return load_file(folder / "clic.safetensors"), json.loads((folder / "clic.json").read_text())
 
 
@@ -101,7 +47,7 @@ def test_a_training_writes_tensors_what_is_said_of_them_its_course_and_its_count
     assert counts["training_row", "other_split"] == 6
     assert counts["use_of_row", "batch_incomplete"] == 2 * 7
     assert counts["joined_item", "read"] == 16
-    assert not (tmp_path / "checkpoints" / CHECKPOINT).exists()
+    assert not (tmp_path / "checkpoints").exists()
     assert said["vision"]["uses"] == 16
     assert said["vision"]["seconds_without"] > said["vision"]["seconds_with"]
 

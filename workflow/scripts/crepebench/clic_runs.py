@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,9 @@ MODULE = "crepebench.clic_job"
 def train_clic(checkpoints_folder: str, cfg: str, **paths) -> None:
     """Trains one variant with one seed: on as many GPUs as the config says, else on a CPU with one thread.
 
+    # ASSUME: several processes are for GPUs; without one, a single process takes the whole batch. The results are those
+    of several, to rounding.
+
     Args:
         checkpoints_folder: for checkpoints, which are removed at the end.
         cfg: JSON of `model` (config entry of the base), `variant` (a name of `crepebench.clic_settings.VARIANTS`) and
@@ -69,6 +73,9 @@ def train_clic(checkpoints_folder: str, cfg: str, **paths) -> None:
         launch(settings.gpus, MODULE, {"cfg": cfg, "checkpoints_folder": checkpoints_folder, **paths})
     else:
         train_in_process(checkpoints_folder=checkpoints_folder, cfg=cfg, **paths)
+    folder = Path(checkpoints_folder)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def train_in_process(
