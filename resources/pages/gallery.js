@@ -155,5 +155,6 @@ document.addEventListener("keydown", onKey);
 window.addEventListener("hashchange", readHash);
 byId("link").hidden = IN_REPORT;
 byId("against").hidden = data.models.length < 2;
+byId("made").hidden = !data.pairs.length;
 byId("filters").open = window.innerWidth > NARROW;
 readHash();

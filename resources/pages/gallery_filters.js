@@ -7,7 +7,7 @@ function defaultState(data) {
   return {
     q: "", family: "", type: "", split: "", corpus: data.corpora[0] ?? "", n: "",
     model: data.models[0] ?? "", result: "", kind: "", from: "", to: "",
-    other: "", change: "", sort: "wrong",
+    other: "", change: "", tuned: "", sort: "wrong",
   };
 }
 
@@ -38,6 +38,10 @@ function choicesOf(name, data, state) {
       any, ["gained", "gained: only the other right"], ["lost", "lost: only the other wrong"],
       ["both_right", "both right"], ["both_wrong", "both wrong"],
     ];
+    case "tuned": return [any, ...data.pairs.flatMap(([base, model]) => [
+      [`gained ${base} ${model}`, `gained by ${model} over ${base}`],
+      [`lost ${base} ${model}`, `lost by ${model} against ${base}`],
+    ])];
     case "sort": return [
       ["wrong", "most surely wrong first"], ["right", "most surely right first"], ["close", "closest calls first"],
       ...(state.other ? [["change", "largest change to the other model first"]] : []),
@@ -104,6 +108,13 @@ function changeOf(data, set, state) {
   return isRight(other) ? "gained" : "lost";
 }
 
+/* Whether a set is among those that a model gained or lost against the one that it was made from. */
+function fitsTuned(data, set, state) {
+  if (!state.tuned) return true;
+  const [change, model, other] = state.tuned.split(" ");
+  return changeOf(data, set, { model, other }) === change;
+}
+
 function fits(data, set, state) {
   const score = scoreOf(data, set, state.model);
   const lost = score ? set.foils.filter((foil, i) => score.wins[i] < 1) : [];
@@ -116,6 +127,7 @@ function fits(data, set, state) {
     && (state.from === "" || (score !== null && score.margin >= Number(state.from)))
     && (state.to === "" || (score !== null && score.margin <= Number(state.to)))
     && (!state.change || changeOf(data, set, state) === state.change)
+    && fitsTuned(data, set, state)
     && (!state.q || matches(set, state.q));
 }
 

@@ -11,6 +11,8 @@ from crepebench.schema import RETRIEVAL_SETS, SCORES, SPLITS, read_table, write_
 from .review_page_files import PAGES, write_images, write_sets
 
 MODELS = {SYSTEMATICITY: ["clip_a", "clip_b"], PRODUCTIVITY: ["clip_a", "clip_b", "clip_c_with_a_long_name_of_its_own"]}
+PAIRS = [["clip_a", "clip_b"], ["clip_b", "clip_c_with_a_long_name_of_its_own"], ["clip_a", "no_model_of_the_gallery"]]
+"""Models, and models that were made from them."""
 CORPORA = ["corpus_a", "corpus_b"]
 SCRIPTS = ("gallery_filters.js", "gallery_cards.js", "gallery.js")
 
@@ -71,6 +73,7 @@ def build(folder, paths, images_path=None, n=12, name="gallery", **config):
                 "gallery": {"seed": 0, "max_sets": 40, "largest_margins": 3, **config},
                 "corpora": CORPORA,
                 "models": MODELS,
+                "pairs": PAIRS,
             }
         ),
     )

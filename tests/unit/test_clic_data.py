@@ -10,15 +10,8 @@ import pytest
 from PIL import Image
 
 from crepebench.captioned_images import CollidingNamesError
-from crepebench.clic_data import (
-    ClicRows,
-    build_clic_data,
-    describe,
-    is_wider,
-    load_tagger,
-    read_clic_rows,
-    tag_sentences,
-)
+from crepebench.clic_data import build_clic_data, describe, load_tagger, tag_sentences
+from crepebench.clic_rows import ClicRows, is_wider, read_clic_rows
 from crepebench.clic_sentences import SentenceRules
 from crepebench.clic_sources import ImageTexts, read_image_texts
 from crepebench.schema import CLIC_ROWS, read_table

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crepebench.clic_candidates import index_candidates
+from crepebench.clic_candidate_index import index_candidates
 from crepebench.clic_items import ItemMaker, ItemOptions, join
 
 from .clic_item_rows import clic_row, clic_rows, count_words

@@ -19,7 +19,7 @@ from crepebench.images import ImageReader
 from crepebench.models import ImagePlan
 from crepebench.schema import FEATURE_INDEX, IMAGES, RETRIEVAL_SETS, read_table, write_table
 
-from .fake_encoder import FakeEncoder, vector_of
+from .fake_encoder import CorrectedEncoder, FakeEncoder, vector_of
 
 SIZE = (64, 48)
 BOX = (4, 5, 20, 30)
@@ -140,6 +140,24 @@ def images_of(archive, *image_ids, **changes):
         checksums = {info.filename: info.CRC for info in file.infolist()}
     paths = {image_id: f"VG_100K/{image_id}.jpg" for image_id in image_ids}
     return [image_row(i, archive, path, crc32=checksums[path], **changes) for i, path in paths.items()]
+
+
+def test_features_of_images_are_taken_over_from_the_model_that_is_corrected(stage, archive):
+    sets, images = (
+        [set_row(1, "a red jar", ["a box"]), set_row(2, "a blue jar", ["a cup"])],
+        images_of(archive, 1, 2, 3),
+    )
+    sets.append(set_row(3, "a jar", ["a cup"]))
+    row_of, before, _ = stage.run(sets[:1], images)
+    stage.encoder = CorrectedEncoder()
+    corrected_of, matrix, reasons = stage.run(sets, images)
+    assert stage.encoder.n_images == 1  # the first picture was there
+    crop = "crop", crop_id(1, BOX)
+    assert np.array_equal(matrix[corrected_of[crop]], before[row_of[crop]][::-1])
+    assert reasons == {crop_id(3, BOX): "image_unreadable"}
+    again = stage.run(sets, images)
+    assert np.array_equal(again[1], matrix)
+    assert stage.encoder.n_images == 1
 
 
 @pytest.mark.parametrize(

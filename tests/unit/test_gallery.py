@@ -8,7 +8,7 @@ from crepebench.families import FOIL_TYPES, PRODUCTIVITY, SYSTEMATICITY
 from crepebench.gallery_report import fitting_page, part_of
 from crepebench.splits import read_splits
 
-from .gallery_files import CORPORA, MODELS, build, data_of, write_inputs
+from .gallery_files import CORPORA, MODELS, PAIRS, build, data_of, write_inputs
 from .review_page_files import box_of, write_images
 from .test_gallery_choice import read_pools
 
@@ -54,6 +54,10 @@ def test_the_page_says_of_each_set_what_the_tables_say(built):
                     rank, margin, wins = (expected[name] for name in ("rank", "margin", "wins"))
                     assert found == {"rank": rank, "margin": pytest.approx(margin, abs=1e-6), "wins": wins}
     assert entries == {}
+
+
+def test_the_page_knows_which_of_its_models_were_made_from_others(built):
+    assert built[3]["pairs"] == PAIRS[:2]
 
 
 def test_the_page_counts_all_sets_and_those_that_some_model_scored(built):

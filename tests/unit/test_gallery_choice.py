@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from crepebench.families import FOIL_TYPES, PRODUCTIVITY, SYSTEMATICITY
-from crepebench.gallery_choice import Pool, choose, read_pool, restrict, sorts
+from crepebench.gallery_choice import Pool, changes, choose, read_pool, restrict, sorts
 from crepebench.schema import SCORES, write_table
 from crepebench.splits import read_splits
 
@@ -109,6 +109,23 @@ def test_sets_gained_and_lost_between_any_two_models_are_chosen(inputs, pools):
             for other in right:
                 gained = {key for key in right[one] if right[other].get(key) and not right[one][key]}
                 assert one == other or gained & chosen
+
+
+def test_sets_that_a_tuned_model_gains_and_loses_stand_before_other_sorts_in_every_family():
+    def pool(family, pairs):
+        ranks = np.ones((50, 3))
+        ranks[40, 1] = ranks[45, 2] = 2.0  # the second model loses one against the first, and so does the third
+        ranks[49] = [2.0, 1.0, 2.0]  # the second gains one
+        cells = np.array([[f"{i}"] for i in range(50)])
+        keys = [(f"set {i}", "atom") for i in range(50)]
+        return Pool(family, keys, cells, ranks, np.zeros((50, 3)), {}, 50, pairs)
+
+    families = (SYSTEMATICITY, PRODUCTIVITY)
+    chosen = choose([pool(family, ((0, 1),)) for family in families], 4, 0)
+    assert chosen == [(family, name, "atom") for family in families for name in ("set 40", "set 49")]
+    assert choose([pool(family, ()) for family in families], 4, 0) != chosen
+    found = restrict(pool(SYSTEMATICITY, ((0, 1),)), [("set 40", "atom"), ("set 45", "atom")])
+    assert [places.tolist() for places in changes(found)] == [[], [0]]
 
 
 def test_every_kind_of_foil_that_some_model_does_not_put_below_the_truth_is_chosen(inputs, pools):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from crepebench.backbones import BackboneError
 from crepebench.models import Model, load_model
 from crepebench.peakpatch_models import PeakPatchError, ScoredPeakPatchModel
 from crepebench.text_layers import TextLayers
@@ -141,9 +142,9 @@ def test_backbones_of_other_families_are_refused(tmp_path, monkeypatch):
 
     monkeypatch.setitem(model_families.FAMILIES, "flava", lambda *_: object())
     files = write_networks(tmp_path / "a", "joint")
-    with pytest.raises(PeakPatchError, match="'peakpatch' corrects models of open_clip, not those of 'flava'"):
+    with pytest.raises(BackboneError, match="'peakpatch' stands on models of open_clip, not on those of 'flava'"):
         load_model({"family": "peakpatch", "backbone": {"family": "flava"}}, files)
-    with pytest.raises(PeakPatchError, match="needs a backbone with a known family, not None"):
+    with pytest.raises(BackboneError, match="needs a backbone with a known family, not None"):
         load_model({"family": "negvector"})
 
 

@@ -143,9 +143,9 @@ def test_scores_of_captions_that_deny_nothing_are_kept(data, variant):
     for weight in (0.0, 10.0):
         options = {"variant": variant, "keep_weight": weight, "largest_offset": 1.0, "logit_scale": 10.0}
         trained = train(data, training_settings({**QUICK, **RATES, **options}), 1)
-        steps = Steps(data, trained.networks, training_settings({"variant": variant}), 1, "cpu")
+        steps = Steps(data, trained.networks, training_settings({"variant": variant, "keep_weight": 1.0}), 1, "cpu")
         with torch.no_grad():
-            found[weight] = float(steps._keep(0))
+            found[weight] = float(steps.losses(0, 0)["loss_keep"])
         assert ("loss_keep" in trained.curve[-1]) == bool(weight)
     assert found[10.0] < 0.8 * found[0.0]
 

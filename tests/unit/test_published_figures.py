@@ -123,3 +123,23 @@ def test_released_profile_equals_what_was_measured_before(folder, shared_data):
         assert {theirs: ours[name] for theirs, name in pairs.items()} == {theirs: row[theirs] for theirs in pairs}
         for theirs, name in (("gt_words_mean", "truth_words"), ("neg_words_mean", "foil_words")):
             assert float(ours[name]) == pytest.approx(float(row[theirs]), abs=0.011)
+
+
+def test_secondary_figures_of_clic_equal_the_notes_they_were_taken_from(folder, shared_data):
+    ours = {(row["model"], row["benchmark"], row["subset"], row["metric"]): row for row in read(folder, "benchmarks")}
+    models = {"CLIP": "openai_vit_b_32", "NegCLIP": "negclip", "DAC-LLM": "dac_llm", "TripletCLIP": "triplet_clip"}
+    models |= {"CLIC-RedCaps": "clic_vit_b_32_redcaps", "CLIC-CC12M": "clic_vit_b_32_cc12m"}
+    cells = {
+        "scpp_replace_itt": ("sugarcrepe_pp", "group=replace", "itt_macro"),
+        "scpp_swap_itt": ("sugarcrepe_pp", "group=swap", "itt_macro"),
+        "sugarcrepe_replace": ("sugarcrepe", "group=replace", "accuracy_macro"),
+        "winoground_image": ("winoground", "all", "image"),
+        "coco_i2t_r5": ("coco_retrieval", "coco_5k", "image_to_text_recall_at_5"),
+        "coco_t2i_r5": ("coco_retrieval", "coco_5k", "text_to_image_recall_at_5"),
+    }
+    for row in read(shared_data / "tables", "clic_main_vitb32_secondary"):
+        for column, cell in cells.items():
+            value, _, other = row[column].rstrip("*").partition(" or ")
+            if value:
+                found = ours[models[row["method"]], *cell]
+                assert float(found["value"]) == float(value) and other in found["note"]

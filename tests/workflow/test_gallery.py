@@ -8,7 +8,7 @@ from crepebench.families import FOIL_TYPES
 from crepebench.gallery_report import REPORT_BYTES
 from crepebench.inline_pages import inline_page
 from crepebench.model_comparison import changed_sets
-from tests.unit.gallery_files import MODELS, SCRIPTS, build, data_of, write_inputs
+from tests.unit.gallery_files import MODELS, PAIRS, SCRIPTS, build, data_of, write_inputs
 from tests.unit.review_page_files import NASTY, PAGES, write_images
 
 from .browser import Watch, assert_no_sideways_scrolling, browser  # noqa: F401
@@ -154,6 +154,21 @@ def test_gained_and_lost_are_those_of_the_comparison_of_two_models(page, gallery
         assert set(shown(page)) == keys and keys
     select(page, other="")
     assert len(shown(page)) == 60
+
+
+def test_sets_gained_and_lost_against_the_base_are_a_filter_of_their_own(page, gallery):
+    labels = page.locator("[name=tuned] option").all_inner_texts()
+    assert labels[:3] == ["any", "gained by clip_b over clip_a", "lost by clip_b against clip_a"]
+    assert len(labels) == 1 + 2 * 2
+    for base, model in PAIRS[:2]:
+        before, after = scores_of(gallery, base), scores_of(gallery, model)
+        both = before.keys() & after.keys()
+        gained = {key for key in both if before[key]["rank"] > 1 and after[key]["rank"] == 1}
+        lost = {key for key in both if before[key]["rank"] == 1 and after[key]["rank"] > 1}
+        for change, keys in (("gained", gained), ("lost", lost)):
+            open_at(page, gallery, f"#tuned={change}+{base}+{model}")
+            assert set(shown(page)) == keys and keys
+    assert page.locator("#made").is_visible()
 
 
 def test_the_kind_of_a_foil_chooses_sets_whose_truth_it_beats_or_ties(page, gallery):

@@ -58,6 +58,7 @@ use rule extract_features as extract_benchmark_features with:
         images=get_benchmark_images,
         places=get_benchmark_places,
         weights=get_weights,
+        shared=get_shared_features,
     log:
         "results/logs/extract_benchmark_features/{model}_{family}.log",
     benchmark:

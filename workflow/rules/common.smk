@@ -28,6 +28,7 @@ settings.check_names(config)
 settings.check_exclusions(config)
 settings.check_benchmarks(config)
 settings.check_negation(config)
+settings.check_clic(config)
 MODELS = settings.read_models(config)
 USED_MODELS = settings.used_models(config)
 FAMILIES = list(FOIL_TYPES)
@@ -70,7 +71,7 @@ REPORT_RUN = "4 Run"
 wildcard_constraints:
     corpus="[a-z0-9_]+",
     benchmark="[a-z0-9_]+",
-    model="([a-z_]+:)*[a-z0-9_]+",
+    model="([a-z0-9_]+:)*[a-z0-9_]+",
     family="systematicity|productivity|own",
     part="[0-9]{5}",
     n_parts="[0-9]{5}",

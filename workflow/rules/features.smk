@@ -5,6 +5,7 @@ rule extract_features:
         images=get_images_table,
         places=get_found_image_places(),
         weights=get_weights,
+        shared=get_shared_features,
     output:
         index="results/features/{model}/{family}.parquet",
         identity="results/features/{model}/{family}.identity.json",

@@ -35,8 +35,8 @@ else:
     rule build_negation_data:
         """Make pairs and questions of negation from captions with images; runs only if it is named."""
         input:
-            captions=get_negation_captions(),
-            image_files=get_negation_image_files(),
+            captions=get_captioned("negation"),
+            image_files=get_captioned_images("negation"),
             forms=RESOURCES / "negation" / "templates.yaml",
             tables=get_foil_tables(),
             wordnet="results/wordnet",
@@ -45,7 +45,7 @@ else:
             questions="results/negation/data/questions.parquet",
             images="results/negation/data/images.parquet",
             sets="results/negation/data/sets.parquet",
-            packed=get_negation_packed(),
+            packed=get_packed("negation"),
             accounting="results/negation/data/accounting.csv",
         log:
             "results/logs/build_negation_data/build_negation_data.log",
@@ -102,6 +102,7 @@ use rule extract_features as extract_training_features with:
         images="results/negation/data/images.parquet",
         places=get_negation_image_places,
         weights=get_weights,
+        shared=get_shared_features,
     log:
         "results/logs/extract_training_features/{model}_{family}.log",
     benchmark:
@@ -302,7 +303,7 @@ rule tabulate_negation:
         productivity_sets=get_retrieval_sets("productivity"),
         systematicity_scores=get_negation_scores("systematicity"),
         productivity_scores=get_negation_scores("productivity"),
-        manifests=get_negation_manifests(),
+        manifests=get_compared_manifests(),
         published=[RESOURCES / "published" / "benchmarks.csv"],
     output:
         table="results/tables/negation.csv",

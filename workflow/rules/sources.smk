@@ -313,17 +313,30 @@ def get_benchmark_settings(wildcards):
 
 
 def get_correction(definition):
-    """Files of what corrects a model; none where nothing is trained."""
-    if definition["family"] != "peakpatch":
+    """Files of what corrects or tunes a model; none where nothing is trained."""
+    family, backbone = definition["family"], definition["backbone"]
+    if family == "clic":
+        folder = f"results/clic/trained/{backbone}/{definition['variant']}/seed_{definition['tuning_seed']}"
+        return [f"{folder}/clic.safetensors", f"{folder}/clic.json"]
+    if family != "peakpatch":
         return []
     seed = config["negation"]["training"]["seed"]
-    folder = f"results/negation/peakpatch/{definition['backbone']}/{definition['variant']}/seed_{seed}"
+    folder = f"results/negation/peakpatch/{backbone}/{definition['variant']}/seed_{seed}"
     return [f"{folder}/peakpatch.safetensors", f"{folder}/peakpatch.json"]
 
 
-def get_negation_captions():
-    """Files of the captions of which data of negation are made."""
-    data = config["negation"]["data"]
+def get_shared_features(wildcards):
+    """Features of the model from which a corrected one takes those of images; they are made first, once for all."""
+    definition = MODELS[wildcards.model]
+    is_made = definition["source"] == settings.CORRECTED
+    if not is_made or not settings.shares_images(definition):
+        return []
+    return f"results/features/{definition['backbone']}/{wildcards.family}.parquet"
+
+
+def get_captioned(block):
+    """Files of the captions with images that a block (negation, clic) trains on."""
+    data = config[block]["data"]
     if data["source"] == "corpus":
         return get_corpus_paths(data["corpus"])
     return [
@@ -331,9 +344,9 @@ def get_negation_captions():
     ]
 
 
-def get_negation_image_files():
+def get_captioned_images(block):
     """Their images, where they are files of their own."""
-    data = config["negation"]["data"]
+    data = config[block]["data"]
     if data["source"] != "corpus":
         return []
     definition = settings.read_definition(config, "corpora", data["corpus"])
@@ -342,34 +355,51 @@ def get_negation_image_files():
     return data["files"]
 
 
-def get_negation_packed():
+def get_packed(block):
     """Zip of images that lie in tars; none of other sources."""
-    is_packed = config["negation"]["data"]["source"] == "webdataset"
-    return ["results/negation/data/images.zip"] if is_packed else []
+    is_packed = config[block]["data"]["source"] == "webdataset"
+    return [f"results/{block}/data/images.zip"] if is_packed else []
+
+
+def get_captioned_places(block):
+    """Folders and zips that are searched for the images that a block trains on."""
+    data = config[block]["data"]
+    if data["source"] in ("table", "sentences"):
+        return sorted({os.path.dirname(path) or "." for path in data["files"]})
+    own = [data["images"]] if data["source"] == "released" else []
+    return own or get_packed(block) or get_captioned_images(block)
+
+
+def get_captioned_source(block):
+    """Where captions and images are, as `crepebench.captioned_images` takes it."""
+    data = config[block]["data"]
+    source = {"name": data["corpus"] or data["source"], "kind": data["source"]}
+    if data["source"] == "corpus":
+        source |= settings.reading_settings(config, data["corpus"])
+        source |= {"captions": get_captioned(block)}
+        source |= {"images": (get_captioned_images(block) or [None])[0]}
+    elif data["source"] in ("table", "sentences"):
+        source |= {"path": (data["files"] or [None])[0]}
+    else:
+        source |= {"files": get_captioned(block)}
+    return source
 
 
 def get_negation_image_places(wildcards):
     """Folders and zips that are searched for the images of data of negation."""
-    data = config["negation"]["data"]
-    if data["source"] == "table":
-        return sorted({os.path.dirname(path) or "." for path in data["files"]})
-    own = [data["images"]] if data["source"] == "released" else []
-    return own or get_negation_packed() or get_negation_image_files()
+    return get_captioned_places("negation")
 
 
 def get_negation_data_settings():
     """What data of negation depend on."""
-    data = config["negation"]["data"]
-    source = {"name": data["corpus"] or data["source"], "kind": data["source"]}
-    if data["source"] == "corpus":
-        source |= settings.reading_settings(config, data["corpus"])
-        source |= {"captions": get_negation_captions()}
-        source |= {"images": (get_negation_image_files() or [None])[0]}
-    elif data["source"] == "table":
-        source |= {"path": (data["files"] or [None])[0]}
-    else:
-        source |= {"files": get_negation_captions()}
+    source = get_captioned_source("negation")
     return to_json(settings.negation_data_settings(config, source))
+
+
+def get_clic_data_settings():
+    """What the items of CLIC depend on."""
+    source = get_captioned_source("clic")
+    return to_json(settings.clic_data_settings(config, source))
 
 
 def get_backbones(pattern):
@@ -446,7 +476,7 @@ def get_negation_results(pattern, which=""):
     models = {"": [""], "all": names, "trained": trained}[which]
     return [
         pattern.format(benchmark=benchmark, model=model)
-        for benchmark, _ in settings.negation_benchmarks(config)
+        for benchmark, _ in settings.compared_benchmarks(config)
         for model in models
     ]
 
@@ -457,8 +487,80 @@ def get_negation_scores(family):
     return [f"results/scores/{name}/{family}.parquet" for name in names]
 
 
-def get_negation_manifests():
-    """Manifests of the readers of negation.csv, where they have one."""
-    readers = {reader for _, reader in settings.negation_benchmarks(config)}
+def get_compared_manifests():
+    """Manifests of the readers of negation.csv and clic.csv, where they have one."""
+    readers = {reader for _, reader in settings.compared_benchmarks(config)}
     paths = (RESOURCES / "benchmarks" / f"{reader}.yaml" for reader in sorted(readers))
     return [str(path) for path in paths if path.exists()]
+
+
+def get_clic_candidates(wildcards):
+    """Candidates for words, where a variant's negatives are made of them."""
+    is_needed = settings.needs_candidates(config, wildcards.variant)
+    return ["results/clic/data/candidates.parquet"] if is_needed else []
+
+
+def get_clic_vision(wildcards):
+    """Features of single images, where the training leaves the vision tower as it is."""
+    definition = {"family": "clic", "variant": wildcards.variant}
+    is_frozen = settings.shares_images(definition)
+    return [f"results/clic/vision/{wildcards.model}/index.json"] if is_frozen else []
+
+
+def get_clic_settings(wildcards):
+    """What a training of CLIC depends on."""
+    chosen = settings.tuning_settings(config, wildcards.model, wildcards.variant)
+    return to_json(chosen)
+
+
+def get_clic_trainings(name):
+    """A file of each training of CLIC."""
+    block = config["clic"]
+    return [
+        f"results/clic/trained/{base}/{variant}/seed_{seed}/{name}"
+        for model in block["models"]
+        for base in settings.model_names(config, model)
+        for variant in block["variants"]
+        for seed in block["seeds"]
+    ]
+
+
+def get_clic_labels():
+    """Names of the trainings, in the order of `get_clic_trainings`."""
+    block = config["clic"]
+    bases = [base for model in block["models"] for base in settings.model_names(config, model)]
+    return [
+        (f"{variant} seed {seed}" if len(bases) == 1 else f"{base} {variant} seed {seed}")
+        for base in bases
+        for variant in block["variants"]
+        for seed in block["seeds"]
+    ]
+
+
+def get_clic_cells():
+    """Cells of clic.csv that the plot of gains has: benchmark, subset and metric."""
+    cells = [
+        ("crepe_systematicity", f"{corpus}/{foil_type}", metric)
+        for corpus in config["corpora"]["use"]
+        for foil_type in FOIL_TYPES["systematicity"]
+        for metric in ("recall_at_1",)
+    ]
+    return cells
+
+
+def get_clic_results(pattern):
+    """Files of the benchmarks of clic.csv, benchmark by benchmark and model by model."""
+    models = settings.clic_names(config) if "{model}" in pattern else [""]
+    return [
+        pattern.format(benchmark=benchmark, model=model)
+        for benchmark, _ in settings.compared_benchmarks(config)
+        for model in models
+    ]
+
+
+def get_clic_scores(family):
+    """Scores of all models of clic.csv on CREPE's sets."""
+    return [
+        f"results/scores/{name}/{family}.parquet"
+        for name in settings.clic_names(config)
+    ]

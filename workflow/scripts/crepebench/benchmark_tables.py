@@ -131,7 +131,7 @@ def benchmark_rows(
             means = 100.0 * bootstrap_means(drawn, options["n_resamples"], seed)
             for rule, resampled in zip(rules, np.split(means, len(rules)), strict=True):
                 name = "_".join(filter(None, (metric, cell.average, rule if rule != STRICT else "")))
-                low, high = interval(_mean_of_groups(resampled))
+                low, high = interval(mean_of_groups(resampled))
                 row = {
                     **{"model": model, "benchmark": benchmark, "subset": cell.subset, "metric": name},
                     **{"value": _percent(found.values[rule], used), "low": low, "high": high},
@@ -152,7 +152,7 @@ def _percent(values: np.ndarray, cell: Cell) -> float | str:
     return "" if np.isnan(mean) else mean
 
 
-def _mean_of_groups(means: np.ndarray) -> np.ndarray:
+def mean_of_groups(means: np.ndarray) -> np.ndarray:
     """Returns the mean over groups of each resample, those left out that it leaves empty."""
     filled = ~np.isnan(means)
     with np.errstate(invalid="ignore"):

@@ -16,7 +16,8 @@ from crepebench.accounting import KEPT, READ
 from crepebench.answer_store import AnswerStore
 from crepebench.caption_attempts import answer_requests
 from crepebench.captioners import Captioner, Request, attempt_seed, digest_of, make_captioner
-from crepebench.clic_candidates import MOST, Key, flat_words
+from crepebench.clic_candidate_index import MOST, Key
+from crepebench.clic_rows import flat_words
 
 logger = logging.getLogger(__name__)
 

@@ -1,12 +1,11 @@
-"""Candidates for the words of first sentences, and the items that hold them.
+"""Find candidates for the words of first sentences: words that may stand in their place and say something else.
 
-Source: paper "CLIC, arXiv 2505.24424" and the authors' answer to reviewers: at most five candidates a word, of its fine
-tag; an item draws a tag, a word of it, and a second image whose sentence holds a candidate. The authors ask a language
-model; ours come from WordNet unless the config has a captioner.
+Source: the authors' answer to reviewers of CLIC (arXiv 2505.24424): at most five candidates a word, of its fine tag.
+They ask a language model; ours come from WordNet and the tables of words, unless the config has a captioner.
 
 # ASSUME: a candidate is a word of the data with the same fine tag, since a second image must hold it. First come
 contrasts of the word tables and of WordNet, then sisters, then cousins; of each group what the data hold most often.
-# ASSUME: names, pronouns, digits, "one", and nouns that no picture shows get no candidates.
+# ASSUME: names, pronouns, digits, "one", and nouns that no picture shows get no candidates; verbs get antonyms alone.
 """
 
 import json
@@ -14,10 +13,9 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.clic_data import ClicRows
+from crepebench.clic_candidate_index import ADJECTIVE, ADVERB, KINDS, MOST, NOUN, NUMBER, PREPOSITION, VERB, Key
+from crepebench.clic_rows import ClicRows, flat_words
 from crepebench.lemmas import lemmatise
 from crepebench.lexicon import DOWN, UP, Lexicon
 from crepebench.schema import CLIC_CANDIDATES, CLIC_ROWS, read_table, write_table
@@ -29,25 +27,13 @@ logger = logging.getLogger(__name__)
 
 WORDNET = "wordnet"
 """Generator; any other is a config block `captioner`."""
-MOST = 5
-"""Candidates of a word. Source: the authors' answer to reviewers."""
 NO_CANDIDATE = "no_candidate"
-NOUN, VERB, ADJECTIVE, ADVERB, PREPOSITION, NUMBER = "NOUN", "VERB", "ADJ", "ADV", "ADP", "NUM"
-KINDS = {
-    **dict.fromkeys(("NN", "NNS"), NOUN),
-    **dict.fromkeys(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"), VERB),
-    **dict.fromkeys(("JJ", "JJR", "JJS"), ADJECTIVE),
-    "RB": ADVERB,
-    "IN": PREPOSITION,
-    "CD": NUMBER,
-}
-"""Universal part of speech of the fine tags whose words get candidates."""
 WORDNET_POS = {NOUN: "n", VERB: "v", ADJECTIVE: "a", ADVERB: "r"}
 NUMBERS = frozenset("two three four five six seven eight nine ten eleven twelve".split())
+FEW_SENSES = 3
+"""Senses of a verb whose antonyms are candidates. Sisters of a verb seldom fit its place: "leading" for "reaching"."""
 CLOSENESS = ((1, 1), (UP, DOWN))
 """Levels up and down in WordNet of sisters, and of cousins, which come after them."""
-Key = tuple[str, str]
-"""A word and its fine tag."""
 
 
 class CandidateFinder:
@@ -77,15 +63,15 @@ class CandidateFinder:
         kind, forms = KINDS[fine], self._forms.get(fine, {})
         lemma = lemmatise(word, kind)
         ranks: dict[str, int] = {}
-        for rank, found in enumerate(self._contrasts(lemma, kind)):
+        for rank, found in enumerate(self._contrasts(lemma, kind, forms)):
             for other in found:
                 ranks.setdefault(other, rank)
         usable = {forms[other]: rank for other, rank in ranks.items() if other in forms and other != lemma}
         usable = {form: rank for form, rank in usable.items() if not self._tables.blocked & {form} and form != word}
         return sorted(usable, key=lambda form: (usable[form], -self._pool[form, fine], form))[:MOST]
 
-    def _contrasts(self, lemma: str, kind: str) -> list[Iterable[str]]:
-        """Returns lemmas that stand for something else, in groups of falling rank."""
+    def _contrasts(self, lemma: str, kind: str, forms: Mapping[str, str]) -> list[Iterable[str]]:
+        """Returns lemmas that stand for something else, in groups of falling rank; cousins only of `forms`."""
         if kind == NUMBER:
             return [sorted(NUMBERS - {lemma})] if lemma in NUMBERS else []
         if kind == PREPOSITION:
@@ -96,99 +82,33 @@ class CandidateFinder:
         pos = WORDNET_POS[kind]
         if kind in (ADJECTIVE, ADVERB):
             return [self._lexicon.antonyms(lemma, synset) for synset in self._lexicon.synsets(lemma, pos)[:1]]
-        sense = self._senses.usual_sense(lemma, pos)
+        if kind == VERB:
+            return [self._lexicon.antonyms(lemma, synset) for synset in self._lexicon.synsets(lemma, pos)[:FEW_SENSES]]
+        sense = self._sense(lemma)
         if sense is None:
             return []
         near, is_mass = self._lexicon.relatives(lemma, pos), lemma in self._tables.mass_nouns
-        groups: list[Iterable[str]] = [self._lexicon.antonyms(lemma, sense.synset)]
+        groups: list[Iterable[str]] = [self._lexicon.antonyms(lemma, sense)]
         for levels in CLOSENESS:
-            cousins = self._lexicon.cousin_senses(sense.synset, *levels)
+            cousins = self._lexicon.cousin_senses(sense, *levels)
             groups.append(
                 other
-                for other in sorted(cousins.keys() - near)
+                for other in sorted(cousins.keys() & forms.keys() - near)
                 if self._senses.means(other, pos, cousins[other]) and (other in self._tables.mass_nouns) == is_mass
             )
         return groups
 
+    def _sense(self, noun: str):
+        """Returns the synset in which a noun is commonly understood; None where no picture shows it.
 
-class CandidateIndex:
-    """Candidates of words, and the items whose first sentences hold them.
-
-    Args:
-        candidates: of each word and fine tag.
-        holders: places of the items that hold each candidate and fine tag, sorted, by whether their images are wider.
-    """
-
-    def __init__(self, candidates: Mapping[Key, Sequence[str]], holders: Mapping[tuple[str, str, bool], np.ndarray]):
-        self._candidates, self._holders = candidates, holders
-
-    def draw(
-        self, words: Sequence[Mapping], i: int, wider: bool, rng: np.random.Generator
-    ) -> tuple[str, str, str, int] | None:
-        """Draws a tag of those with candidates, a word of it, a candidate, and another item that holds it.
-
-        Args:
-            words: of the first sentence of item i, each with `text`, `pos` and `fine`.
-            i: place of the item.
-            wider: orientation of its image; the other item has the same.
-            rng: of the draws.
-
-        Returns:
-            Word, candidate, coarse tag and place of the other item; None where there is no such word.
+        # ASSUME: a noun means people only if the first of its senses that a picture shows does: a head is a part of
+        the body, though WordNet knows it as a person, too, and has more cousins for that.
         """
-        usable: dict[str, dict[Key, list[tuple[str, np.ndarray]]]] = {}
-        for word in words:
-            key = word["text"], word["fine"]
-            found = [(one, self._others(one, key[1], i, wider)) for one in self._candidates.get(key, ())]
-            if found := [pair for pair in found if len(pair[1])]:
-                usable.setdefault(word["pos"], {})[key] = found
-        if not usable:
+        visible = [synset for synset in self._lexicon.synsets(noun, "n") if self._lexicon.is_visible(synset)]
+        if not visible:
             return None
-        pos = sorted(usable)[rng.integers(len(usable))]
-        key = sorted(usable[pos])[rng.integers(len(usable[pos]))]
-        candidate, others = usable[pos][key][rng.integers(len(usable[pos][key]))]
-        return key[0], candidate, pos, int(others[rng.integers(len(others))])
-
-    def _others(self, candidate: str, fine: str, i: int, wider: bool) -> np.ndarray:
-        """Returns the items of an orientation, without i, that hold a candidate."""
-        holders = self._holders.get((candidate, fine, wider), np.zeros(0, np.int64))
-        place = int(np.searchsorted(holders, i))
-        return np.delete(holders, place) if place < len(holders) and holders[place] == i else holders
-
-
-def index_candidates(rows: Iterable[Mapping], items: Sequence[Mapping], orientations: np.ndarray) -> CandidateIndex:
-    """Returns candidates with the items that hold them; each item is looked at once.
-
-    Args:
-        rows: of table CLIC_CANDIDATES.
-        items: of table CLIC_ROWS: a `ClicRows`, or dicts.
-        orientations: (n_items,) bool, whether each item's image is wider.
-    """
-    candidates = {(row["word"], row["fine"]): tuple(row["candidates"]) for row in rows}
-    wanted = sorted({(one, fine) for (_, fine), found in candidates.items() for one in found})
-    number = {key: n for n, key in enumerate(wanted)}
-    places, codes = [], []
-    for place, text, fine in zip(*flat_words(items), strict=True):
-        if (code := number.get((text, fine))) is not None:
-            places.append(place)
-            codes.append(code)
-    pairs = np.unique(np.array([codes, places], np.int64).reshape(2, -1), axis=1)
-    bounds = np.searchsorted(pairs[0], np.arange(len(wanted) + 1))
-    orientations = np.asarray(orientations, bool)
-    holders = {}
-    for key, n in number.items():
-        own = pairs[1, bounds[n] : bounds[n + 1]]
-        for wider in (False, True):
-            holders[*key, wider] = own[orientations[own] == wider]
-    return CandidateIndex(candidates, holders)
-
-
-def flat_words(items: Sequence[Mapping]) -> tuple[Sequence[int], Sequence[str], Sequence[str]]:
-    """Returns place of the item, text and fine tag of each word of all first sentences, item by item."""
-    if isinstance(items, ClicRows):
-        return items.flat_words()
-    words = [(place, word["text"], word["fine"]) for place, item in enumerate(items) for word in item["words"]]
-    return tuple(zip(*words, strict=True)) if words else ((), (), ())
+        usual = self._senses.usual_sense(noun, "n").synset
+        return visible[0] if self._lexicon.is_person(usual) and not self._lexicon.is_person(visible[0]) else usual
 
 
 def count_words(items: Sequence[Mapping]) -> Counter:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from crepebench.clic_candidate_index import stands_alone
 from crepebench.clic_swaps import Swap, end_of_word, exchange, swap_across, swap_within
 
 TRIES = 10
@@ -89,7 +90,7 @@ class ItemMaker:
         seed: of all draws.
         count_tokens: gives the tokens that a model needs for each of some texts, with its marks of beginning and end.
         context: tokens that the model reads.
-        candidates: what `crepebench.clic_candidates.index_candidates` returns; for CANDIDATES alone.
+        candidates: what `crepebench.clic_candidate_index.index_candidates` returns; for CANDIDATES alone.
 
     Raises:
         ValueError: an option has no such value, there are no rows, or candidates are missing.
@@ -206,13 +207,12 @@ class ItemMaker:
             found = self._candidates.draw(first["words"], i, bool(self.orientations[i]), rng)
             if found is None:
                 return None
-            word, other, pos, j = found
+            word, other, fine, pos, j = found
             second = self._rows[j]
-            texts = [row["sentences"][0] for row in (first, second)]
-            holds = ({w["text"] for w in row["words"]} for row in (first, second))
-            if other in next(holds) or word in next(holds):
+            own, others = ({w["text"] for w in row["words"]} for row in (first, second))
+            if other in own or word in others or not stands_alone(second["words"], other, fine):
                 continue
-            swap = exchange(*texts, (word, other), pos, articles=True)
+            swap = exchange(first["sentences"][0], second["sentences"][0], (word, other), pos, articles=True)
             if swap is None:
                 continue
             parts = [(text, (one,)) for text, one in zip(swap.texts, swap.arrivals, strict=True)]

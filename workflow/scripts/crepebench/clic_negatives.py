@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from crepebench.clic_candidates import index_candidates
-from crepebench.clic_data import read_clic_rows
+from crepebench.clic_candidate_index import index_candidates
 from crepebench.clic_items import CANDIDATE_MISSING, CANDIDATES, NEGATIVES, Item, ItemMaker, ItemOptions
+from crepebench.clic_rows import read_clic_rows
 from crepebench.files import atomic_path
 from crepebench.pages import html_table, page
 from crepebench.schema import CLIC_CANDIDATES, iterate_rows

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from crepebench.attention_by_type import COLUMNS, token_offsets, write_attention
+from crepebench.backbones import load_backbone
 from crepebench.judged_prompts import export_embeddings, read_prompts
 from crepebench.measures import write_csv
 from crepebench.models import unit_rows
 from crepebench.negation_maps import AFTER, BEFORE, write_maps
 from crepebench.open_clip_models import OpenClipModel
-from crepebench.peakpatch_models import CONFIG, WEIGHTS, PeakPatchError, load_backbone, read_networks
+from crepebench.peakpatch_models import CONFIG, WEIGHTS, PeakPatchError, read_networks
 from crepebench.peakpatch_settings import ECN_PART
 from crepebench.text_layers import TextLayers
 

@@ -37,7 +37,7 @@ def encode_texts(texts: Iterable[str], encoder: Model, store: FeatureStore, size
     """
     rows: dict[str, TokenRow] = {}
     ordered, start = _by_length(texts), time.monotonic()
-    for chunk, tokens in map_ahead(encoder.tokenise, _chunks(ordered, TEXTS_PER_SHARD), 1, CHUNKS_AHEAD):
+    for chunk, tokens in map_ahead(encoder.tokenise, chunks(ordered, TEXTS_PER_SHARD), 1, CHUNKS_AHEAD):
         rows.update(zip(chunk, token_rows(tokens), strict=True))
         order = np.argsort(lengths_of(tokens), kind="stable")
         tokens = take_rows(tokens, order)
@@ -55,7 +55,7 @@ def _encode_tokens(encoder: Model, tokens, sizer: BatchSizer) -> np.ndarray:
 def describe_texts(texts: Iterable[str], encoder: Model) -> dict[str, TokenRow]:
     """Returns what is known of the tokens of each text; nothing is encoded."""
     rows: dict[str, TokenRow] = {}
-    for chunk in _chunks(_by_length(texts), TEXTS_PER_SHARD):
+    for chunk in chunks(_by_length(texts), TEXTS_PER_SHARD):
         rows.update(zip(chunk, token_rows(encoder.tokenise(chunk)), strict=True))
     return rows
 
@@ -174,5 +174,6 @@ def _log_progress(what: str, n_done: int, n_all: int, start: float) -> None:
     logger.info("%d of %d %s done, %.0f a second", n_done, n_all, what, rate)
 
 
-def _chunks(items: list, size: int) -> Iterable[list]:
+def chunks(items: list, size: int) -> Iterable[list]:
+    """Returns consecutive parts of at most `size` items."""
     return (items[i : i + size] for i in range(0, len(items), size))

@@ -58,11 +58,15 @@ class FeatureStore:
         root: folder of the store.
         identity: what the model's `identity` says.
         precision: FLOAT32, or FLOAT16 for unit rows only, whose folder is another one.
+
+    Attributes:
+        folder: where the shards are.
+        precision: as above.
     """
 
     def __init__(self, root: str, identity: str, precision: str = FLOAT32):
         self.folder = Path(root) / (identity if precision == FLOAT32 else f"{identity}-{precision}")
-        self._precision = precision
+        self.precision = precision
         self._lock = FileLock(f"{self.folder}.lock")
         self._keys: dict[tuple[str, int], pa.Array] = {}  # by name and time stamp of the shard
         self._sound: set[tuple[str, int]] = set()
@@ -133,7 +137,7 @@ class FeatureStore:
             raise ValueError(f"{int((~np.isfinite(vectors).all(axis=1)).sum())} of {len(keys)} features are not finite")
         if len(keys) != len(vectors):
             raise ValueError(f"{len(keys)} keys for {len(vectors)} features")
-        if self._precision == FLOAT16 and (abs(np.linalg.norm(vectors, axis=1) - 1) > MOST_OFF_UNIT).any():
+        if self.precision == FLOAT16 and (abs(np.linalg.norm(vectors, axis=1) - 1) > MOST_OFF_UNIT).any():
             raise ValueError("only features of length one can be kept as float16")
         with self.locked():
             there = self.find(keys)
@@ -145,13 +149,13 @@ class FeatureStore:
 
     def _write_shard(self, keys: list[str], vectors: np.ndarray) -> None:
         remove_leftovers(self.folder, PARTIAL_FILES)  # a killed writer's shard may never be written again
-        numbers = np.ascontiguousarray(vectors, dtype=PRECISIONS[self._precision])
+        numbers = np.ascontiguousarray(vectors, dtype=PRECISIONS[self.precision])
         raw = numbers.tobytes()
         width = numbers.shape[1] * numbers.itemsize
         column = pa.Array.from_buffers(pa.binary(width), len(keys), [None, pa.py_buffer(raw)])
-        metadata = None if self._precision == FLOAT32 else {PRECISION: self._precision}
+        metadata = None if self.precision == FLOAT32 else {PRECISION: self.precision}
         table = pa.table({"key": pa.array(keys, pa.string()), "vector": column}, metadata=metadata)
-        with atomic_path(str(self.folder / f"{_shard_name(keys, raw, self._precision)}.parquet")) as partial:
+        with atomic_path(str(self.folder / f"{_shard_name(keys, raw, self.precision)}.parquet")) as partial:
             pq.write_table(table, partial, compression="none", use_dictionary=False, write_statistics=False)
 
     def read(

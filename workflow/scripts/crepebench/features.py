@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from crepebench.accounting import write_accounting
 from crepebench.batch_sizes import BatchSizer
 from crepebench.crop_tensors import CropTensors
-from crepebench.encoding import CROPS_ON_GPU, TEXTS_ON_GPU, describe_texts, encode_crops, encode_texts
+from crepebench.encoding import CROPS_ON_GPU, TEXTS_ON_GPU, chunks, describe_texts, encode_crops, encode_texts
 from crepebench.feature_index import (
     Contents,
     Place,
@@ -17,13 +17,15 @@ from crepebench.feature_index import (
     plan_contents,
     write_index,
 )
-from crepebench.feature_store import FeatureStore
+from crepebench.feature_store import FLOAT32, FeatureStore
 from crepebench.images import check_most_are_good
 from crepebench.models import Model, load_model
 from crepebench.schema import IMAGES, read_table
 
 logger = logging.getLogger(__name__)
 
+SHARD_ROWS = 20_000
+"""Features of another model that are copied at once."""
 MOST_ROUNDS = 3
 """How often features that leave the store while the job runs (pruned, damaged) are encoded before the job gives up."""
 
@@ -71,6 +73,7 @@ def extract_features(
         "store": config["store"],
         "own_score": type(encoder).score is not Model.score,
     }
+    share_crops(encoder, store, contents, config["store"])
     places = store.find(contents.keys)
     logger.info("%d of %d features are in the store", len(places), len(contents.keys))
     for _ in range(MOST_ROUNDS):
@@ -86,6 +89,30 @@ def extract_features(
     else:
         raise OSError(f"{store.folder} has lost features {MOST_ROUNDS} times; the log names damaged shards, if any")
     write_accounting(accounting_path, f"features/{model}/{family}", count_index(rows))
+
+
+def share_crops(encoder: Model, store: FeatureStore, contents: Contents, root: str) -> None:
+    """Adds to a model's store what another model's holds of the crops, where it takes over that one's features.
+
+    Args:
+        encoder: the model; its `image_identity` names the other.
+        store: its store.
+        contents: what is wanted.
+        root: folder of all stores.
+    """
+    if encoder.image_identity == encoder.identity or store.precision != FLOAT32:  # a second rounding might change them
+        return
+    other = FeatureStore(root, encoder.image_identity)
+    if not other.folder.is_dir():
+        return
+    keys = set(contents.key_of_crop.values())
+    keys -= store.find(keys).keys()
+    with other.locked():  # what is found there cannot be pruned before it is read
+        there = other.find(keys)
+        for part in chunks(sorted(there), SHARD_ROWS):
+            store.add(part, encoder.adopt_images(other.read([there[key] for key in part])))
+    if there:
+        logger.info("%d crops have the features of the model under this one", len(there))
 
 
 class EncodingJob:

@@ -123,7 +123,7 @@ def gallery_data(
         scores_paths: table SCORES of each model that measures a family, by family and model.
         split_of: split of each region, by corpus.
         images_path: table IMAGES.
-        config: max_sets and largest_margins.
+        config: max_sets, largest_margins and pairs (of a model and one that was made from it, by name).
     """
     chosen = choose(pools, config["max_sets"], config["largest_margins"])
     models = list(dict.fromkeys(model for of_family in scores_paths.values() for model in of_family))
@@ -139,6 +139,7 @@ def gallery_data(
             entries.append(set_entry(row, pool.family, splits, of_models))
     return {
         "models": models,
+        "pairs": [pair for pair in config["pairs"] if set(pair) <= set(models)],
         "corpora": list(split_of),
         "families": [
             {
@@ -153,6 +154,11 @@ def gallery_data(
         **add_pictures(entries, images_path),
         "sets": entries,
     }
+
+
+def places_of(pairs: Sequence[Sequence[str]], models: Sequence[str]) -> list[tuple[int, int]]:
+    """Returns the places of pairs among models, those left out that have a model that is none of these."""
+    return [(models.index(one), models.index(other)) for one, other in pairs if {one, other} <= set(models)]
 
 
 def build_gallery(
@@ -179,10 +185,11 @@ def build_gallery(
         scripts_paths: JavaScript files.
         page_path: page to write.
         report_path: the same page with no more sets than a report can hold.
-        cfg: JSON of `gallery` (seed, max_sets, largest_margins), `corpora` (names) and `models` (names, by family).
+        cfg: JSON of `gallery` (seed, max_sets, largest_margins), `corpora` (names), `models` (names, by family) and
+            `pairs` (of a model and one that was made from it by tuning or a correction; none if it is left out).
     """
     settings = json.loads(cfg)
-    config = settings["gallery"]
+    config = {**settings["gallery"], "pairs": settings.get("pairs", [])}
     split_of = read_all_splits(splits_paths, settings["corpora"])
     pools = [
         read_pool(
@@ -191,6 +198,7 @@ def build_gallery(
             scores_paths[family],
             split_of if family == SYSTEMATICITY else {},
             config["seed"],
+            places_of(config["pairs"], settings["models"][family]),
         )
         for family in FOIL_TYPES
     ]

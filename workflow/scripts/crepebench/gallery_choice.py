@@ -32,6 +32,7 @@ class Pool(NamedTuple):
         margins: (n_sets, n_models), likewise.
         lost_kinds: places of the sets of which a foil of a kind is not beaten by the truth, by kind.
         n_sets: sets of the family, those that no model scored with them.
+        pairs: places of models, and of those that were made from them by a correction or by tuning.
     """
 
     family: str
@@ -41,6 +42,7 @@ class Pool(NamedTuple):
     margins: np.ndarray
     lost_kinds: dict[str, np.ndarray]
     n_sets: int
+    pairs: tuple[tuple[int, int], ...] = ()
 
 
 def read_pool(
@@ -49,6 +51,7 @@ def read_pool(
     scores_paths: Sequence[str],
     split_of: Mapping[str, Mapping[int, str]],
     seed: int,
+    pairs: Sequence[tuple[int, int]] = (),
 ) -> Pool:
     """Reads what the choice among the sets of a family depends on.
 
@@ -58,6 +61,7 @@ def read_pool(
         scores_paths: its table SCORES of each model.
         split_of: split of each region, by corpus; only systematicity.
         seed: seed of the order.
+        pairs: places of models and of those made from them.
 
     Raises:
         ValueError: a table of scores lacks a set; names file and set.
@@ -80,6 +84,7 @@ def read_pool(
         margins=margins[kept],
         lost_kinds=_lost_kinds(sets, scores, np.cumsum(is_scored) - 1),
         n_sets=len(sets),
+        pairs=tuple(map(tuple, pairs)),
     )
 
 
@@ -148,7 +153,8 @@ def choose(pools: Sequence[Pool], max_sets: int, largest_margins: int) -> list[t
 
     First those with the largest margins: of each family and model the `largest_margins` that are most surely right and
     most surely wrong, the largest of all first, until half of the gallery is full. Then sets of every sort in turn: one
-    of each `sorts` that has none, then one of each that has but one, and so on.
+    of each `changes` and `sorts` that has none, then one of each that has but one, and so on. The changes of all
+    families stand first, so that even a small gallery shows what a tuned model gained and lost against its base.
 
     Args:
         pools: the sets of each family.
@@ -167,7 +173,9 @@ def choose(pools: Sequence[Pool], max_sets: int, largest_margins: int) -> list[t
         for side in sides:
             if turn < len(side) and chosen.sum() < most:
                 chosen[side[turn]] = True
-    groups = [sort + start for pool, start in zip(pools, starts, strict=True) for sort in sorts(pool)]
+    of_pools = list(zip(pools, starts, strict=True))
+    groups = [sort + start for pool, start in of_pools for sort in changes(pool)]
+    groups += [sort + start for pool, start in of_pools for sort in sorts(pool)]
     _choose_in_turn(groups, chosen, max_sets)
     found = []
     for pool, start in zip(pools, starts, strict=True):
@@ -201,6 +209,14 @@ def _by_margin(pool: Pool) -> Iterator[np.ndarray]:
     for ranks, margins in zip(pool.ranks.T, pool.margins.T, strict=True):
         for places in (np.flatnonzero(ranks <= 1), np.flatnonzero(ranks > 1)):
             yield places[np.argsort(-np.abs(margins[places]), kind="stable")]
+
+
+def changes(pool: Pool) -> Iterator[np.ndarray]:
+    """Yields the places of the sets that the second model of each of the pool's pairs gains, and of those it loses."""
+    right, wrong = pool.ranks <= 1, pool.ranks > 1
+    for one, other in pool.pairs:
+        yield np.flatnonzero(right[:, other] & wrong[:, one])
+        yield np.flatnonzero(right[:, one] & wrong[:, other])
 
 
 def sorts(pool: Pool) -> Iterator[np.ndarray]:

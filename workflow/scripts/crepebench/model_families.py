@@ -4,7 +4,15 @@ A family's function is given the config entry, the paths of the weights' files (
 the device, and returns a `crepebench.models.Model`. Adding a family is one module and one line here; docs/models.md.
 """
 
-from crepebench import albef_models, clip_models, flava_models, negvector_models, open_clip_models, peakpatch_models
+from crepebench import (
+    albef_models,
+    clic_models,
+    clip_models,
+    flava_models,
+    negvector_models,
+    open_clip_models,
+    peakpatch_models,
+)
 
 FAMILIES = {
     "open_clip": open_clip_models.load,
@@ -13,6 +21,7 @@ FAMILIES = {
     "clip_fine_tune": clip_models.load,
     "flava": flava_models.load,
     "albef": albef_models.load,
+    "clic": clic_models.load,
     "peakpatch": peakpatch_models.load,
     "negvector": negvector_models.load,
 }

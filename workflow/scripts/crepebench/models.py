@@ -78,6 +78,11 @@ class Model(ABC):
     def identity(self) -> str:
         """Digest of all that shapes a feature: weights, layers, preprocessing, tokens, precision, device."""
 
+    @property
+    def image_identity(self) -> str:
+        """Identity of the model whose features of images it takes over (`adopt_images`); its own, if of none."""
+        return self.identity
+
     @abstractmethod
     def tokenise(self, texts: Sequence[str]) -> Tokens:
         """Turns texts into tokens; what is over the limit is cut, as by the model's own tokenizer."""
@@ -89,6 +94,10 @@ class Model(ABC):
     @abstractmethod
     def encode_tokens(self, tokens: Tokens) -> np.ndarray:
         """Encodes tokens: (n, dim) float32, unit rows; padding may be trimmed where that changes nothing."""
+
+    def adopt_images(self, features: np.ndarray) -> np.ndarray:
+        """Returns its features of images, (n, dim), given those of the model of `image_identity`; no bit differs."""
+        return features
 
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         """Encodes texts: (n, dim) float32, unit rows."""
@@ -139,7 +148,11 @@ class TorchModel(Model):
     @cached_property
     def identity(self) -> str:
         """Digest of all that shapes a feature."""
-        shape = "\n".join([f"{self.model}", f"{self.preprocess}", self._details, self._precision, self._device])
+        return self.identity_on(self._device)
+
+    def identity_on(self, device: str) -> str:
+        """Returns the identity that this model has on a device, be it there or not."""
+        shape = "\n".join([f"{self.model}", f"{self.preprocess}", self._details, self._precision, device])
         digest = hashlib.sha256(shape.encode())
         tokens = self.tokenise([TOKENISER_PROBE, " ".join([TOKENISER_PROBE] * 40)])
         for part in (tokens.ids, tokens.mask):

@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
+from crepebench.backbones import load_backbone
 from crepebench.models import FeatureError, Model, Tokens
 from crepebench.negation_parts import split_negation
 from crepebench.open_clip_models import OpenClipModel
-from crepebench.peakpatch_models import load_backbone
 
 BETA = 0.5
 VERSION = 1
@@ -61,6 +61,15 @@ class NegationVectorModel(Model):
         ids = torch.cat([whole.ids, affirmed.ids, denied.ids], dim=1)
         return Tokens(ids, torch.cat(masks, dim=1), whole.n_tokens, whole.limit)
 
+    @property
+    def image_identity(self) -> str:
+        """That of the backbone, which is frozen."""
+        return self._backbone.image_identity
+
+    def adopt_images(self, features: np.ndarray) -> np.ndarray:
+        """Returns features of images, as the backbone has them."""
+        return self._backbone.adopt_images(features)
+
     def encode_images(self, images) -> np.ndarray:
         """Encodes preprocessed images as the backbone does."""
         return self._backbone.encode_images(images)
@@ -95,7 +104,7 @@ def load(definition: Mapping, weights_paths: list[str], device: str) -> Negation
         device: "cpu" or "cuda".
 
     Raises:
-        PeakPatchError: the backbone is no model of open_clip.
+        BackboneError: the backbone is no model of open_clip.
     """
     return NegationVectorModel(load_backbone(definition, weights_paths, device), definition.get("beta", BETA))
 

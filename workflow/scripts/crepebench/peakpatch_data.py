@@ -83,6 +83,11 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.images)
 
+    def take(self, rows: Sequence[int]) -> "Pairs":
+        """Returns some of the pairs."""
+        chosen = np.asarray(rows, np.int64)
+        return Pairs(self.images[chosen], self.right[chosen], self.wrong[chosen], self.negated[chosen])
+
 
 @dataclass
 class Questions:
@@ -100,6 +105,11 @@ class Questions:
 
     def __len__(self) -> int:
         return len(self.images)
+
+    def take(self, rows: Sequence[int]) -> "Questions":
+        """Returns some of the questions."""
+        chosen = np.asarray(rows, np.int64)
+        return Questions(self.images[chosen], self.options[chosen], self.templates[chosen])
 
 
 class Data(NamedTuple):

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from crepebench.backbones import load_backbone
 from crepebench.models import Model, Tokens, unit_rows
 from crepebench.open_clip_models import OpenClipModel
 from crepebench.peakpatch_settings import ECN, ECN_PART, NO_ANCHOR, SCN, SCN_PART, VARIANTS
@@ -30,7 +31,7 @@ HALF = np.sqrt(0.5)
 
 
 class PeakPatchError(ValueError):
-    """PeakPatch's files are missing, do not fit each other or the backbone, or the backbone is of another kind."""
+    """PeakPatch's files are missing, or do not fit each other or the backbone."""
 
 
 class PeakPatchModel(Model):
@@ -62,6 +63,15 @@ class PeakPatchModel(Model):
         """Turns texts into the backbone's tokens."""
         return self._backbone.tokenise(texts)
 
+    @property
+    def image_identity(self) -> str:
+        """That of the backbone, which is frozen."""
+        return self._backbone.image_identity
+
+    def adopt_images(self, features: np.ndarray) -> np.ndarray:
+        """Returns features of images, as the backbone has them."""
+        return self._backbone.adopt_images(features)
+
     def encode_images(self, images) -> np.ndarray:
         """Encodes preprocessed images as the backbone does."""
         return self._backbone.encode_images(images)
@@ -85,6 +95,11 @@ class PeakPatchModel(Model):
 
 class ScoredPeakPatchModel(PeakPatchModel):
     """The same with a scorer of pairs; its features are twice as long."""
+
+    def adopt_images(self, features: np.ndarray) -> np.ndarray:
+        """Returns features of images: the backbone's, and zeros: (n, 2 dim)."""
+        adopted = self._backbone.adopt_images(features)
+        return np.hstack([adopted, np.zeros_like(adopted)])
 
     def encode_images(self, images) -> np.ndarray:
         """Encodes preprocessed images: the backbone's features, and zeros: (n, 2 dim)."""
@@ -146,7 +161,8 @@ def load(definition: Mapping, weights_paths: list[str], device: str) -> PeakPatc
         device: "cpu" or "cuda".
 
     Raises:
-        PeakPatchError: files are missing or do not fit, or the backbone is no model of open_clip.
+        PeakPatchError: files are missing or do not fit.
+        BackboneError: the backbone is no model of open_clip.
     """
     found = {Path(path).name: path for path in weights_paths if Path(path).name in (WEIGHTS, CONFIG)}
     if missing := sorted({WEIGHTS, CONFIG} - set(found)):
@@ -163,24 +179,6 @@ def load(definition: Mapping, weights_paths: list[str], device: str) -> PeakPatc
         raise PeakPatchError(f"{found[CONFIG]} is of another backbone: {expected} is not what it says")
     kind = ScoredPeakPatchModel if SCN_PART in networks else PeakPatchModel
     return kind(backbone, networks, config)
-
-
-def load_backbone(definition: Mapping, weights_paths: list[str], device: str) -> OpenClipModel:
-    """Loads the frozen model under a corrected one.
-
-    Raises:
-        PeakPatchError: the entry has none, or it is no model of open_clip.
-    """
-    from crepebench.model_families import FAMILIES
-
-    family = definition.get("backbone", {}).get("family")
-    if family not in FAMILIES:
-        raise PeakPatchError(f"family {definition['family']!r} needs a backbone with a known family, not {family!r}")
-    backbone = FAMILIES[family](definition["backbone"], weights_paths, device)
-    if not isinstance(backbone, OpenClipModel):
-        raise PeakPatchError(f"family {definition['family']!r} corrects models of open_clip, not those of {family!r}")
-    backbone.model.requires_grad_(False)
-    return backbone
 
 
 def read_networks(path: str, config: Mapping):

@@ -18,6 +18,8 @@ from crepebench.peakpatch_data import (
     ABSENT,
     OPTIONS,
     Data,
+    Pairs,
+    Questions,
     batches,
     cycled_batch,
     shuffle_options,
@@ -99,6 +101,22 @@ def train(data: Data, settings: Training, seed: int, folder: str | None = None, 
     return Trained(networks, [before, *curve], stages)
 
 
+class Texts(NamedTuple):
+    """Features of n captions, (n, dim) each, unit rows: of the last layer, the peak layer, and corrected."""
+
+    final: "torch.Tensor"
+    peak: "torch.Tensor"
+    corrected: "torch.Tensor"
+
+    def split(self, sizes: list[int]) -> list["Texts"]:
+        """Returns consecutive parts of so many captions each."""
+        return [Texts(*parts) for parts in zip(*(tensor.split(sizes) for tensor in self), strict=True)]
+
+    def take(self, rows) -> "Texts":
+        """Returns some captions."""
+        return Texts(*(tensor[rows] for tensor in self))
+
+
 class Steps:
     """The losses of single steps, and how good networks are.
 
@@ -127,71 +145,90 @@ class Steps:
         return {"loss": direction_loss(delta, right - batch.final)}
 
     def losses(self, epoch: int, step: int) -> dict:
-        """Returns the losses of a step: "loss", and its parts "loss_ecn", "loss_keep" and "loss_scn"."""
+        """Returns the losses of a step: "loss", and its parts "loss_ecn", "loss_keep" and "loss_scn".
+
+        All captions of a step are corrected at once, since a few large products take less time than many small ones.
+        """
         data, settings = self._data, self._settings
         size = min(settings.question_batch, len(data.questions))
         if epoch not in self._orders:
             self._orders = {epoch: list(batches(len(data.questions), size, self._seed, epoch))}
+        number = epoch * len(self._orders[epoch]) + step
+        pairs = self._pairs_of(number) if settings.has_ecn or settings.keep_weight else data.pairs.take([])
+        wrong = pairs.wrong if settings.has_ecn else pairs.wrong[:0]
+        asked = data.questions.take(self._orders[epoch][step] if settings.has_scn else [])
+        options, right = shuffle_options(asked.options, np.random.default_rng([self._seed, OPTIONS, epoch, step]))
+        present = options != ABSENT
+        filled = np.where(present, options, asked.options[:, :1])
+        texts = self._read(np.concatenate([pairs.right, wrong, filled.ravel()]))
+        own, others, offered = texts.split([len(pairs), len(wrong), filled.size])
         losses = {}
         if settings.has_ecn:
-            losses["loss_ecn"] = self._contrast(epoch * len(self._orders[epoch]) + step)
+            losses["loss_ecn"] = self._contrast(pairs, own, others)
         if settings.keep_weight:
-            losses["loss_keep"] = self._keep(epoch * len(self._orders[epoch]) + step)
+            losses["loss_keep"] = self._keep(pairs, own)
         if settings.has_scn:
-            rng = np.random.default_rng([self._seed, OPTIONS, epoch, step])
-            losses["loss_scn"] = self._choice(self._orders[epoch][step], rng)
+            losses["loss_scn"] = self._choice(asked, offered, right, present)
         weights = {"loss_keep": settings.keep_weight, "loss_scn": settings.scn_weight}
         total = sum(weights.get(name, 1.0) * loss for name, loss in losses.items())
         return {"loss": total, **losses}
 
-    def _contrast(self, step: int):
+    def _pairs_of(self, step: int) -> Pairs:
+        """Returns the pairs of a step, numbered through all epochs."""
+        pairs = self._data.pairs
+        return pairs.take(cycled_batch(len(pairs), min(self._settings.pair_batch, len(pairs)), self._seed, step))
+
+    def _read(self, captions: np.ndarray) -> "Texts":
+        """Returns the features of captions, frozen and corrected."""
+        batch = self._data.captions.batch(captions, self._device)
+        return Texts(batch.final, batch.peak, self._corrected(batch) if len(captions) else batch.final)
+
+    def _contrast(self, pairs: Pairs, right: "Texts", wrong: "Texts"):
         """Returns the correction's loss on a batch of pairs."""
         from crepebench.peakpatch_losses import contrastive_loss
 
-        pairs = self._data.pairs
-        rows = cycled_batch(len(pairs), min(self._settings.pair_batch, len(pairs)), self._seed, step)
-        both = self._corrected(self._data.captions.batch([*pairs.right[rows], *pairs.wrong[rows]], self._device))
-        images = self._tensor(self._data.images[pairs.images[rows]])
-        texts, scale = self._settings.contrast_texts, self._settings.logit_scale
-        return contrastive_loss(images, both[: len(rows)], both[len(rows) :], texts, scale)
+        images, settings = self._tensor(self._data.images[pairs.images]), self._settings
+        texts, scale = settings.contrast_texts, settings.logit_scale
+        return contrastive_loss(images, right.corrected, wrong.corrected, texts, scale)
 
-    def _keep(self, step: int):
+    def _keep(self, pairs: Pairs, right: "Texts"):
         """Returns how far scores moved of the right captions of a batch of pairs that deny nothing, with its images."""
+        import torch
+
         from crepebench.peakpatch_losses import keeping_loss
 
-        pairs, settings = self._data.pairs, self._settings
-        rows = cycled_batch(len(pairs), min(settings.pair_batch, len(pairs)), self._seed, step)
-        images = self._tensor(self._data.images[pairs.images[rows]])
-        affirming = pairs.right[rows[~pairs.negated[rows]]]
-        if not len(affirming):
+        images = self._tensor(self._data.images[pairs.images])
+        kept = right.take(torch.from_numpy(np.flatnonzero(~pairs.negated)).to(self._device))
+        if not len(kept.final):
             return images.new_zeros(())
-        batch = self._data.captions.batch(affirming, self._device)
-        corrected = self._corrected(batch)
-        scores = corrected @ images.T
-        if settings.has_scn:
-            known = corrected.detach() if settings.variant == DETACHED else corrected
-            scores = scores + self._networks[SCN_PART](images, [batch.peak[:, None]], known[:, None])
-        return keeping_loss(scores, batch.final @ images.T, settings.logit_scale)
+        scores = kept.corrected @ images.T
+        if self._settings.has_scn:
+            scores = scores + self._networks[SCN_PART](images, [kept.peak[:, None]], self._scored(kept)[:, None])
+        return keeping_loss(scores, kept.final @ images.T, self._settings.logit_scale)
 
-    def _choice(self, rows: np.ndarray, rng: np.random.Generator):
-        """Returns the scorer's loss on a batch of questions, their options in a drawn order."""
+    def _choice(self, asked: Questions, offered: "Texts", right: np.ndarray, present: np.ndarray):
+        """Returns the scorer's loss on a batch of questions.
+
+        Args:
+            asked: the questions.
+            offered: their options in a drawn order, question by question.
+            right: place of the right option of each.
+            present: (n, options) bool; False where a question has fewer options than others.
+        """
         import torch
 
         from crepebench.peakpatch_losses import choice_loss
 
-        questions, settings = self._data.questions, self._settings
-        options, right = shuffle_options(questions.options[rows], rng)
-        present = options != ABSENT
-        filled = np.where(present, options, questions.options[rows][:, :1])
-        batch = self._data.captions.batch(filled.ravel(), self._device)
-        corrected = self._corrected(batch)
-        if settings.variant == DETACHED:
-            corrected = corrected.detach()
-        images = self._tensor(self._data.images[questions.images[rows]])[:, None]
-        shape = (*options.shape, -1)
-        scores, offsets = self._networks[SCN_PART].score(images, [batch.peak.view(shape)], corrected.view(shape))
+        settings, shape = self._settings, (*present.shape, -1)
+        images = self._tensor(self._data.images[asked.images])[:, None]
+        scorer = self._networks[SCN_PART]
+        scores, offsets = scorer.score(images, [offered.peak.view(shape)], self._scored(offered).view(shape))
         right, present = (torch.from_numpy(each).to(self._device) for each in (right, present))
         return choice_loss(scores, offsets, right, present, settings.temperature, settings.offset_weight)
+
+    def _scored(self, texts: "Texts"):
+        """Returns the corrected features that the scorer reads, and through which it trains the correction or not."""
+        return texts.corrected.detach() if self._settings.variant == DETACHED else texts.corrected
 
     def judge(self) -> dict[str, float]:
         """Returns the share of validation questions whose right option scores best, "accuracy", and by template."""

@@ -4,9 +4,11 @@ The functions named `*_settings` choose from the config what one kind of job dep
 `cfg=` param, so a rule re-runs if and only if something in it changes.
 """
 
+import re
 from collections.abc import Mapping
 from os.path import isdir, isfile, join, normpath
 
+from crepebench.clic_settings import CANDIDATES, METHOD, TEXT, VARIANTS, training_settings, variant_of
 from crepebench.families import PRODUCTIVITY, SYSTEMATICITY
 from crepebench.models import CONFIG_FILE
 from crepebench.zero_shot_sets import SETS as ZERO_SHOT_SETS
@@ -45,15 +47,18 @@ CORRECTIONS = {
     },
 }
 """What corrects a model, by the beginning of its name: `peakpatch:<name>` is the model <name> with PeakPatch."""
+CLIC_PREFIX = re.compile(rf"{METHOD}(?:_(?P<variant>{'|'.join(VARIANTS)}))?(?:_seed(?P<seed>[0-9]+))?")
+"""Beginning of the name of a tuned model: `clic:<name>`, with another variant than the method's `clic_within:<name>`,
+with another seed than the first `clic_seed2:<name>`, `clic_within_seed2:<name>`."""
 VARIANT_NAMES = {one["variant"]: name for name, one in CORRECTIONS.items() if "variant" in one}
 CORRECTED = "corrected"
 """Source of a model that corrects another one."""
 
 
 def read_model(config: Mapping, name: str) -> dict:
-    """Returns the definition of a model, be it in the config or a corrected one.
+    """Returns the definition of a model, be it in the config, or a corrected or tuned one.
 
-    A corrected model has `backbone`, the name of the other one, whose training data it shares.
+    The latter have `backbone`, the name of the model that they were made from, whose training data they share.
 
     Raises:
         ValueError: nothing of that name is defined.
@@ -61,11 +66,28 @@ def read_model(config: Mapping, name: str) -> dict:
     correction, is_corrected, backbone = name.partition(":")
     if not is_corrected:
         return read_definition(config, "models", name)
-    if correction not in CORRECTIONS:
-        raise ValueError(f"config: model {name!r}: {correction!r} is none of {', '.join(sorted(CORRECTIONS))}")
+    made = CORRECTIONS.get(correction) or _tuning(config, correction)
+    if not made:
+        known = [*sorted(CORRECTIONS), METHOD, *(f"{METHOD}_{variant}" for variant in VARIANTS if variant != METHOD)]
+        raise ValueError(f"config: model {name!r}: {correction!r} is none of {', '.join(known)}")
     known = read_model(config, backbone)
     shared = {key: known[key] for key in ("training_data", "seen_images")}
-    return {**CORRECTIONS[correction], "source": CORRECTED, "backbone": backbone, **shared}
+    return {**made, "source": CORRECTED, "backbone": backbone, **shared}
+
+
+def _tuning(config: Mapping, prefix: str) -> dict:
+    """Returns what the beginning of a tuned model's name says; nothing, if it is of another kind."""
+    found = CLIC_PREFIX.fullmatch(prefix)
+    if not found:
+        return {}
+    variant = found["variant"] or METHOD
+    seed = int(found["seed"]) if found["seed"] else config["clic"]["seeds"][0]
+    return {"family": METHOD, "variant": variant, "tuning_seed": seed}
+
+
+def shares_images(definition: Mapping) -> bool:
+    """Says whether a corrected or tuned model has the features of images of the model that it was made from."""
+    return definition["family"] != METHOD or VARIANTS[definition["variant"]].tower == TEXT
 
 
 def model_names(config: Mapping, model: str) -> dict[str, int | None]:
@@ -93,7 +115,8 @@ def read_models(config: Mapping) -> dict[str, dict]:
         ValueError: two models are measured under one name.
     """
     models: dict[str, dict] = {}
-    for base in dict.fromkeys([*config["models"]["definitions"], *config["models"]["use"], *negation_models(config)]):
+    named = [*config["models"]["use"], *negation_models(config), *clic_models(config)]
+    for base in dict.fromkeys([*config["models"]["definitions"], *named]):
         definition = read_model(config, base)
         for name, seed in model_names(config, base).items():
             if name in models:
@@ -111,6 +134,17 @@ def negation_models(config: Mapping) -> list[str]:
     block = config["negation"]
     corrections = ["negvector", *(VARIANT_NAMES[variant] for variant in block["variants"])]
     return [name for backbone in block["models"] for name in (backbone, *(f"{one}:{backbone}" for one in corrections))]
+
+
+def clic_models(config: Mapping) -> list[str]:
+    """Returns the models that clic.csv compares: each base, and its variants with every seed."""
+    block = config["clic"]
+    prefixes = [
+        (METHOD if variant == METHOD else f"{METHOD}_{variant}") + ("" if seed == block["seeds"][0] else f"_seed{seed}")
+        for variant in block["variants"]
+        for seed in block["seeds"]
+    ]
+    return [name for base in block["models"] for name in (base, *(f"{prefix}:{base}" for prefix in prefixes))]
 
 
 def used_models(config: Mapping) -> list[str]:
@@ -211,10 +245,14 @@ def features_settings(config: Mapping, model: str) -> dict:
 
 def encoding_of(config: Mapping, model: str) -> dict:
     """Returns what of a model's definition its features depend on; of a corrected one with those of its backbone."""
-    definition = read_models(config)[model]
+    return _encoding(read_models(config), model)
+
+
+def _encoding(models: Mapping[str, dict], model: str) -> dict:
+    definition = models[model]
     encoding = {key: definition[key] for key in MODEL_KEYS if key in definition}
     if definition["source"] == CORRECTED:
-        encoding["backbone"] = encoding_of(config, definition["backbone"])
+        encoding["backbone"] = _encoding(models, definition["backbone"])
     return encoding
 
 
@@ -462,8 +500,8 @@ NEGATION = "negation"
 """Name of the test of negation among the benchmarks."""
 
 
-def negation_benchmarks(config: Mapping) -> list[tuple[str, str]]:
-    """Returns name and reader of each benchmark of negation.csv: the test of negation, and those of the config."""
+def compared_benchmarks(config: Mapping) -> list[tuple[str, str]]:
+    """Returns name and reader of each benchmark of negation.csv and clic.csv: our own, and those of the config."""
     names = dict.fromkeys([NEGATION, *config["benchmarks"]["use"]])
     return [(name, read_definition(config, "benchmarks", name)["reader"]) for name in names]
 
@@ -483,7 +521,7 @@ def negation_tables_settings(config: Mapping) -> dict:
         trained = {"trained_on": trained_on if is_trained else "", "seed": seed if is_trained else ""}
         rows.append({"model": name, "backbone": models[name].get("backbone", name), **trained})
     evaluation = {key: config["evaluation"][key] for key in ("n_resamples", "seed")}
-    return {"evaluation": evaluation, "benchmarks": negation_benchmarks(config), "models": rows}
+    return {"evaluation": evaluation, "benchmarks": compared_benchmarks(config), "models": rows}
 
 
 def benchmarks_tables_settings(config: Mapping) -> dict:
@@ -508,8 +546,8 @@ def check_benchmarks(config: Mapping) -> None:
             raise ValueError(f"config: benchmarks.zero_shot: {name!r} is none of {', '.join(sorted(ZERO_SHOT_SETS))}")
 
 
-N_FILES = {"table": 1, "released": 2}
-"""Files that a source of data of negation consists of, where their number is fixed."""
+N_FILES = {"table": 1, "sentences": 1, "released": 2}
+"""Files that a source of captions with images consists of, where their number is fixed."""
 
 
 def check_negation(config: Mapping) -> None:
@@ -521,20 +559,107 @@ def check_negation(config: Mapping) -> None:
         ValueError: names the key.
     """
     read_definition(config, "benchmarks", NEGATION)
+    _check_captioned(config, "negation")
     data = config["negation"]["data"]
+    if data["source"] == "released" and not data["images"]:
+        raise ValueError("config: negation.data.source 'released' needs negation.data.images")
+
+
+def check_clic(config: Mapping) -> None:
+    """Checks that there is something to tune with, and that all of its numbers fit each other.
+
+    Raises:
+        ValueError: names the key.
+    """
+    _check_captioned(config, "clic")
+    try:
+        training_settings(config["clic"]["training"])
+    except ValueError as error:
+        raise ValueError(f"config: clic.training: {error}") from error
+
+
+def _check_captioned(config: Mapping, block: str) -> None:
+    """Checks that a block names where its captions with images are.
+
+    Raises:
+        ValueError: names the key.
+    """
+    data = config[block]["data"]
     source, n_files = data["source"], len(data["files"])
     if source == "corpus":
         if not data["corpus"]:
-            raise ValueError("config: negation.data.source 'corpus' needs a negation.data.corpus")
+            raise ValueError(f"config: {block}.data.source 'corpus' needs a {block}.data.corpus")
         read_definition(config, "corpora", data["corpus"])
-        return
-    if n_files != N_FILES.get(source, n_files) or not n_files:
+    elif n_files != N_FILES.get(source, n_files) or not n_files:
         raise ValueError(
-            f"config: negation.data.source {source!r} needs {N_FILES.get(source, 'one or more')} negation.data.files, "
+            f"config: {block}.data.source {source!r} needs {N_FILES.get(source, 'one or more')} {block}.data.files, "
             f"and there are {n_files}"
         )
-    if source == "released" and not data["images"]:
-        raise ValueError("config: negation.data.source 'released' needs negation.data.images")
+
+
+def clic_data_settings(config: Mapping, source: Mapping) -> dict:
+    """Returns what the items of CLIC depend on.
+
+    Args:
+        config: the whole config.
+        source: where captions and images are, as `crepebench.clic_sources.read_image_texts` takes it.
+    """
+    keys = ("most_items", "validation_share", "release_quirks", "seed")
+    chosen = {key: config["clic"]["data"][key] for key in keys}
+    return {**chosen, "source": source, "tagger": config["parser"]["spacy_model"]}
+
+
+def clic_candidates_settings(config: Mapping) -> dict:
+    """Returns what the candidates for words depend on."""
+    block = config["clic"]["candidates"]
+    generator = "wordnet"
+    if block["generator"] == "captioner":
+        generator = {**captions_settings(config), "concurrency": config["captioner"]["concurrency"]}
+    return {"generator": generator, "min_count": block["min_count"]}
+
+
+def needs_candidates(config: Mapping, variant: str) -> bool:
+    """Says whether the negatives of a variant are made of candidates."""
+    return variant_of(variant, config["clic"]["training"]).negatives == CANDIDATES
+
+
+def tuning_settings(config: Mapping, model: str, variant: str) -> dict:
+    """Returns what the training of a variant depends on, beside its seed."""
+    return {"model": encoding_of(config, model), "variant": variant, "training": config["clic"]["training"]}
+
+
+def clic_vision_settings(config: Mapping, model: str) -> dict:
+    """Returns what the features of single images depend on."""
+    return {"model": encoding_of(config, model)}
+
+
+def export_settings(config: Mapping, model: str) -> dict:
+    """Returns what the checkpoints of a tuned model depend on."""
+    return {"model": encoding_of(config, model)}
+
+
+def clic_names(config: Mapping) -> list[str]:
+    """Returns the names under which the models of clic.csv are measured."""
+    return [name for model in clic_models(config) for name in model_names(config, model)]
+
+
+def clic_tables_settings(config: Mapping) -> dict:
+    """Returns what clic.csv depends on."""
+    models, rows = read_models(config), []
+    for name in clic_names(config):
+        definition = models[name]
+        is_tuned = definition["family"] == METHOD
+        of_tuned = {"base": definition["backbone"], "variant": definition["variant"]} if is_tuned else {}
+        published = config["clic"]["published_name"] if of_tuned.get("variant") == METHOD else "" if is_tuned else name
+        rows.append(
+            {
+                **{"model": name, "base": name, "variant": "base", **of_tuned, "published_name": published or ""},
+                **{"seed": definition["tuning_seed"] if is_tuned else "", "training_data": definition["training_data"]},
+            }
+        )
+    settings = tables_settings(config)
+    chosen = {key: settings[key] for key in ("evaluation", "corpora")}
+    return {**chosen, "benchmarks": compared_benchmarks(config), "models": rows}
 
 
 def check_exclusions(config: Mapping) -> None:
@@ -636,7 +761,7 @@ def check_names(config: Mapping) -> None:
     for name in config["corpora"]["use"]:
         read_definition(config, "corpora", name)
     read_models(config)
-    for name in [*config["models"]["use"], *config["negation"]["models"]]:
+    for name in [*config["models"]["use"], *config["negation"]["models"], *config["clic"]["models"]]:
         _check_model(config, name)
     if not models_of(config, SYSTEMATICITY):
         raise ValueError(

@@ -20,6 +20,7 @@ from crepebench.files import atomic_path
 from icons_world import phrases
 from icons_world.denials import deny
 from icons_world.scenes import Scene, Thing, draw_scenes, frame, move_scene, place_scene
+from icons_world.sentences import write_sentences
 from icons_world.world import NOTHING_HELD_OUT, HeldOut, World, draw_held_out, read_world
 
 logger = logging.getLogger(__name__)
@@ -55,7 +56,8 @@ def write_corpus(world_path: str, corpus: str, captions_path: str, images_path: 
         truth_path: JSON with what is held out, and per row the scene that the caption describes.
         cfg: JSON of config block `icons` and the corpus's `definition`: `format` ("cc12m", "yfcc_extract" or
             "laion400m"), for a control `control_of` (it draws as that corpus does, and holds nothing out), and
-            `denials`, the share (0-1) of captions that also deny something.
+            `denials`, the share (0-1) of captions that also deny something; `sentences`, the number of sentences of a
+            caption; and `held_out_of`, the corpus that holds out the same, in place of draws of its own.
 
     Raises:
         ValueError: the format is unknown.
@@ -65,7 +67,7 @@ def write_corpus(world_path: str, corpus: str, captions_path: str, images_path: 
     source = definition.get("control_of", corpus)
     held_out = draw_held_out(
         world,
-        np.random.default_rng([config["seed"], *source.encode()]),
+        np.random.default_rng([config["seed"], *definition.get("held_out_of", source).encode()]),
         config["held_out_colours"],
         config["held_out_styles"],
         config["held_out_triples"],
@@ -75,7 +77,10 @@ def write_corpus(world_path: str, corpus: str, captions_path: str, images_path: 
         held_out = NOTHING_HELD_OUT
     scenes = draw_corpus_scenes(world, held_out, source, config["n_captions"], config["seed"])
     rows = draw_corpus_rows(world, scenes, source, config["seed"])
-    captions = add_denials(world, held_out, rows, source, config["seed"], definition.get("denials", 0.0))
+    if "sentences" in definition:
+        captions = add_sentences(held_out, rows, source, config["seed"], definition["sentences"])
+    else:
+        captions = add_denials(world, held_out, rows, source, config["seed"], definition.get("denials", 0.0))
     with atomic_path(images_path) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
         for i, row in enumerate(rows):
             picture = draw_scenes(world, [row.scene], row.width, row.height, SCALE, row.rng)
@@ -85,7 +90,7 @@ def write_corpus(world_path: str, corpus: str, captions_path: str, images_path: 
             if (i + 1) % 1000 == 0:
                 logger.info("%s: %d of %d images drawn", corpus, i + 1, len(rows))
     rng = np.random.default_rng([config["seed"], *source.encode(), 2])
-    write_captions(definition["format"], corpus, captions, Path(captions_path), rng)
+    write_captions(definition["format"], corpus, captions, Path(captions_path), rng, "sentences" not in definition)
     with atomic_path(truth_path) as partial:
         document = {
             "held_out": {
@@ -129,6 +134,14 @@ def add_denials(
         is_denial = rng.random() < share
         captions.append(deny(world, held_out, row.scene, row.caption, rng) if is_denial else row.caption)
     return captions
+
+
+def add_sentences(held_out: HeldOut, rows: list[CorpusScene], corpus: str, seed: int, n_sentences: int) -> list[str]:
+    """Returns a caption of `n_sentences` for each row; each row has draws of its own."""
+    return [
+        write_sentences(held_out, row.scene, n_sentences, np.random.default_rng([seed, *corpus.encode(), 5, i]))
+        for i, row in enumerate(rows)
+    ]
 
 
 def draw_corpus_scenes(world: World, held_out: HeldOut, corpus: str, n_captions: int, seed: int) -> list[Scene]:
@@ -205,12 +218,26 @@ def scene_truth(scene: Scene) -> dict:
     return {"pairs": pairs, "triples": triples}
 
 
-def write_captions(format_: str, corpus: str, captions: list[str], folder: Path, rng: np.random.Generator) -> None:
-    """Writes captions in the format of the original corpus, with a few rows of its usual dirt."""
+def write_captions(
+    format_: str, corpus: str, captions: list[str], folder: Path, rng: np.random.Generator, has_tails: bool = True
+) -> None:
+    """Writes captions in the format of the original corpus, with a few rows of its usual dirt.
+
+    Args:
+        format_: "cc12m", "yfcc_extract" or "laion400m".
+        corpus: name of the corpus.
+        captions: one a row.
+        folder: for the files.
+        rng: of the dirt.
+        has_tails: whether captions in CC-12M's format get its tails; sentences end with their full stop.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     urls = [URL.format(corpus=corpus, row=row) for row in range(len(captions))]
     if format_ == "cc12m":
-        lines = [f"{url}\t{phrases.cc12m_row(text, rng)}" for url, text in zip(urls, captions, strict=True)]
+        lines = [
+            f"{url}\t{phrases.cc12m_row(text, rng) if has_tails else text}"
+            for url, text in zip(urls, captions, strict=True)
+        ]
         lines += [urls[0], f"{urls[0]}\t"]  # a row without its second column, and an empty caption
         undecodable = b"\xff\xfe\tno UTF-8\n"
         with atomic_path(str(folder / "cc12m.tsv")) as partial:

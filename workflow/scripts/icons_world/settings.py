@@ -39,6 +39,20 @@ def check_icons(config: Mapping) -> None:
     for name, definition in config["corpora"]["definitions"].items():
         if "denials" in definition and definition["source"] != ICONS:
             raise ValueError(f"config: corpora.definitions.{name}.denials is for corpora of the icons world")
+        is_plain = (definition["source"], definition["format"]) == (ICONS, "cc12m") and "denials" not in definition
+        if "sentences" in definition and not is_plain:
+            raise ValueError(
+                f"config: corpora.definitions.{name}.sentences is for corpora of the icons world in the format cc12m, "
+                "without denials"
+            )
+        if "held_out_of" in definition:
+            other = read_definition(config, "corpora", definition["held_out_of"])
+            both = (definition, other)
+            if any(one["source"] != ICONS or one.keys() & {"control_of"} for one in both) or "held_out_of" in other:
+                raise ValueError(
+                    f"config: corpora.definitions.{name}.held_out_of is for corpora of the icons world, and names one "
+                    "that draws what it holds out"
+                )
         if "control_of" in definition:
             other = read_definition(config, "corpora", definition["control_of"])
             if definition["source"] != ICONS or other["source"] != ICONS:
