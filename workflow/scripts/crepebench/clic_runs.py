@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.clic_candidates import index_candidates
-from crepebench.clic_data import ClicRows
+from crepebench.clic_candidate_index import index_candidates
 from crepebench.clic_distributed import Processes, joined_processes, launch
 from crepebench.clic_images import ImageJoiner, is_wider
 from crepebench.clic_items import ItemMaker
 from crepebench.clic_loading import Batches, Examples
 from crepebench.clic_outputs import counts_of, rates_of, saving_of, write_trained
+from crepebench.clic_rows import ClicRows
 from crepebench.clic_settings import (
     CANDIDATES,
     TEXT,
@@ -44,6 +44,8 @@ VERSION = 1
 VALIDATION_SEED = 1_000_003
 """Added to the seed for the items of validation, which are drawn once."""
 MOST_ROWS_AS_DICTS = 20_000
+INDIFFERENT = ("workers", "checkpoint_steps")
+"""Settings that change no weight."""
 LOADERS = 4
 """Threads that decode all images once, where no features of them are kept."""
 MODULE = "crepebench.clic_job"
@@ -121,13 +123,14 @@ def train_in_process(
             said = {"version": VERSION, "variant": config["variant"], "seed": seed, "base_identity": base.identity}
             said |= {"settings": asdict(settings), "data": _data_digest(rows_path, images_path, candidates_path)}
             data = read_data(rows_path, images_path, candidates_path, vision_path, base, variant)
-            trained = train_on(data, base, variant, settings, seed, processes, checkpoints_folder, json.dumps(said))
+            trained = train_on(data, base, variant, settings, seed, processes, checkpoints_folder, _key(said))
         finally:
             torch.use_deterministic_algorithms(deterministic)
         if processes.is_first:
             said |= {"tensors": sorted(trained.tensors), "dim": len(base.encode_texts(["a"])[0])}
             said |= {"rates": rates_of(trained), "counts": dict(sorted(trained.counts.items()))}
             said["vision"] = saving_of(trained, data.vision, variant)
+            logger.info("CLIC: %s; kept features of single images: %s", said["rates"], said["vision"])
             n_rows = {split: len(found) for split, found in data.rows.items()}
             write_trained(trained, said, weights_path, config_path, curve_path)
             write_accounting(
@@ -243,6 +246,12 @@ def train_on(
         held_out, of_held_out, features = parts_of(VALIDATION, seed + VALIDATION_SEED)
         judge = Judge(held_out, of_held_out, steps.beside(features), settings.batch_size, variant.tower == TEXT)
     return train(steps, examples, batches, judge, variant, settings, seed, processes, folder, key)
+
+
+def _key(said: Mapping) -> str:
+    """Returns what a checkpoint must agree with: all but how batches come and when checkpoints are written."""
+    settings = {name: value for name, value in said["settings"].items() if name not in INDIFFERENT}
+    return json.dumps({**said, "settings": settings}, sort_keys=True)
 
 
 def _data_digest(rows_path: str, images_path: str, candidates_path: str | None) -> str:
