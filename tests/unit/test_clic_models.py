@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 import torch
 
-from crepebench.clic_models import ClicError, ClicModel
+from crepebench.clic_models import CONFIG, WEIGHTS, ClicError, ClicModel
+from crepebench.clic_plots import plot_clic_curves
+from crepebench.clic_runs import train_in_process
 from crepebench.feature_index import Contents
 from crepebench.feature_store import FeatureStore
 from crepebench.features import share_crops
 from crepebench.models import load_model
 from crepebench.open_clip_models import OpenClipModel
+from crepebench.schema import CLIC_ROWS, IMAGES, write_table
 
+from .clic_files import QUICK, write_images
 from .clic_tuned_files import changed, write_training
 from .model_files import TEXTS, random_images
 from .peakpatch_files import write_backbone, write_networks
@@ -147,3 +151,39 @@ def test_a_model_whose_vision_changed_shares_no_crops(base, tmp_path):
     under.add(["one"], np.eye(1, dtype=np.float32))
     share_crops(model, store, CROPS, str(tmp_path / "store"))
     assert not store.folder.exists()
+
+
+def test_what_a_training_writes_is_loaded_and_drawn(base, tmp_path):
+    images, sentences = write_images(tmp_path / "images", 24)
+    tags = ("DET", "ADJ", "NOUN")
+    rows = []
+    for i, (image, found) in enumerate(zip(images, sentences, strict=True)):
+        words = [
+            {
+                "text": word,
+                "pos": pos,
+                "fine": pos,
+                "start": found[0].index(word),
+                "end": found[0].index(word) + len(word),
+            }
+            for word, pos in zip(found[0].split(), tags, strict=True)
+        ]
+        split = "validation" if i >= 20 else "train"
+        rows.append({"row_id": i, "image_id": image["image_id"], "split": split, "sentences": found, "words": words})
+    paths = {name: str(tmp_path / name) for name in (WEIGHTS, CONFIG, "curve.csv", "accounting.csv", "rows", "table")}
+    write_table(paths["rows"], CLIC_ROWS, rows)
+    write_table(paths["table"], IMAGES, images)
+    cfg = {"model": {"family": "open_clip"}, "variant": "clic", "training": QUICK}
+    outputs = [paths[name] for name in (WEIGHTS, CONFIG, "curve.csv", "accounting.csv")]
+    train_in_process(
+        paths["rows"], paths["table"], None, None, *outputs, str(tmp_path / "run"), base[1], 1, json.dumps(cfg)
+    )
+    model = load_model(definition(variant="clic"), [*base[1], *outputs[:2]])
+    assert model.image_identity == base[0].identity
+    assert np.abs(model.encode_texts(TEXTS) - base[0].encode_texts(TEXTS)).max() > 1e-3
+    figures = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("crepebench.clic_plots.save", lambda figure, path: figures.append(figure))
+        plot_clic_curves([outputs[2]], ["clic seed 1"], "")
+    panels = [ax for ax in figures[0].axes if ax.get_title()]
+    assert len(panels) == 4 and all(len(ax.lines) >= 2 for ax in panels)
