@@ -130,7 +130,15 @@ def launch(n_processes: int, module: str, arguments: dict, folder: str) -> None:
     paths = [library, os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(n_processes)]
+    command += ["-m", module, str(path)]
     try:
-        subprocess.run([*command, "-m", module, str(path)], env=environment, check=True)
+        with subprocess.Popen(command, env=environment) as process:
+            try:
+                code = process.wait()
+            except BaseException:
+                process.terminate()  # torchrun ends the processes that it has started
+                raise
     finally:
         path.unlink()
+    if code:
+        raise subprocess.CalledProcessError(code, command)

@@ -1,28 +1,18 @@
 """Fine-tune a model by CLIC from tables to files: what the family "clic" loads, and the course of the training."""
 
-import hashlib
 import json
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import NamedTuple
+from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from crepebench.accounting import KEPT, READ, write_accounting
-from crepebench.clic_candidate_index import index_candidates
+from crepebench.accounting import write_accounting
 from crepebench.clic_distributed import Processes, joined_processes, launch
-from crepebench.clic_images import ImageJoiner, is_wider
-from crepebench.clic_items import ItemMaker
+from crepebench.clic_images import ImageJoiner
 from crepebench.clic_loading import Batches, Examples
 from crepebench.clic_models import VERSION
 from crepebench.clic_outputs import counts_of, rates_of, saving_of, write_trained
-from crepebench.clic_rows import ClicRows
 from crepebench.clic_settings import (
-    CANDIDATES,
     TEXT,
     Training,
     Variant,
@@ -32,23 +22,25 @@ from crepebench.clic_settings import (
 from crepebench.clic_steps import Steps
 from crepebench.clic_tokens import TextTokens
 from crepebench.clic_training import TRAIN, VALIDATION, Judge, Trained, train
-from crepebench.clic_vision import FrozenRows, FrozenVision, damaged_images, read_images, read_vision
+from crepebench.clic_training_data import ClicData, data_digest, make_examples, read_data
+from crepebench.clic_vision import FrozenRows
 from crepebench.models import load_model
 from crepebench.open_clip_models import OpenClipModel
-from crepebench.schema import CLIC_CANDIDATES, CLIC_ROWS, read_table
 
 logger = logging.getLogger(__name__)
 
 VALIDATION_SEED = 1_000_003
 """Added to the seed for the items of validation, which are drawn once."""
-MOST_ROWS_AS_DICTS = 20_000
-LOADERS = 4
-"""Threads that decode all images once, where no features of them are kept."""
+INDIFFERENT = ("workers", "checkpoint_steps")
+"""Settings that change no weight."""
 MODULE = "crepebench.clic_job"
 
 
 def train_clic(checkpoints_folder: str, cfg: str, **paths) -> None:
     """Trains one variant with one seed: on as many GPUs as the config says, else on a CPU with one thread.
+
+    # ASSUME: several processes are for GPUs; without one, a single process takes the whole batch. The results are those
+    of several, to rounding.
 
     Args:
         checkpoints_folder: for checkpoints, which are removed at the end.
@@ -68,6 +60,9 @@ def train_clic(checkpoints_folder: str, cfg: str, **paths) -> None:
         launch(settings.gpus, MODULE, {"cfg": cfg, "checkpoints_folder": checkpoints_folder, **paths})
     else:
         train_in_process(checkpoints_folder=checkpoints_folder, cfg=cfg, **paths)
+    folder = Path(checkpoints_folder)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def train_in_process(
@@ -111,15 +106,16 @@ def train_in_process(
         try:
             base = load_base(config["model"], weights_paths)
             said = {"version": VERSION, "variant": config["variant"], "seed": seed, "base_identity": base.identity}
-            said |= {"settings": asdict(settings), "data": _data_digest(rows_path, images_path, candidates_path)}
+            said |= {"settings": asdict(settings), "data": data_digest(rows_path, images_path, candidates_path)}
             data = read_data(rows_path, images_path, candidates_path, vision_path, base, variant)
-            trained = train_on(data, base, variant, settings, seed, processes, checkpoints_folder, json.dumps(said))
+            trained = train_on(data, base, variant, settings, seed, processes, checkpoints_folder, _key(said))
         finally:
             torch.use_deterministic_algorithms(deterministic)
         if processes.is_first:
             said |= {"tensors": sorted(trained.tensors), "dim": len(base.encode_texts(["a"])[0])}
             said |= {"rates": rates_of(trained), "counts": dict(sorted(trained.counts.items()))}
             said["vision"] = saving_of(trained, data.vision, variant)
+            logger.info("CLIC: %s; kept features of single images: %s", said["rates"], said["vision"])
             n_rows = {split: len(found) for split, found in data.rows.items()}
             write_trained(trained, said, weights_path, config_path, curve_path)
             write_accounting(
@@ -141,69 +137,6 @@ def load_base(definition: Mapping, weights_paths: Sequence[str]) -> OpenClipMode
     if not isinstance(base, OpenClipModel):
         raise ValueError(f"CLIC fine-tunes models of open_clip, not those of family {definition['family']!r}")
     return base
-
-
-class ClicData(NamedTuple):
-    """What is trained on.
-
-    Attributes:
-        rows: table CLIC_ROWS by split, without damaged images.
-        images: row of table IMAGES of each of them, by split.
-        candidates: rows of table CLIC_CANDIDATES; None where the variant draws random words.
-        vision: features of single images; None where they are encoded in the training.
-        counts: of the rows.
-    """
-
-    rows: dict[str, pa.Table]
-    images: dict[str, list[dict]]
-    candidates: list[dict] | None
-    vision: FrozenVision | None
-    counts: Counter
-
-
-def read_data(
-    rows_path: str,
-    images_path: str,
-    candidates_path: str | None,
-    vision_path: str | None,
-    base: OpenClipModel,
-    variant: Variant,
-) -> ClicData:
-    """Reads what is trained on, and sets rows aside whose image is damaged; all images are decoded once for that.
-
-    Raises:
-        ValueError: the variant needs candidates, and there are none.
-        VisionError: features of images are those of another model.
-    """
-    images = read_images(images_path)
-    vision = read_vision(vision_path, images_path, base.identity) if vision_path else None
-    damaged = vision.damaged if vision else damaged_images(images, LOADERS)
-    table = read_table(rows_path, CLIC_ROWS)
-    by_id, ids = {image["image_id"]: image for image in images}, table["image_id"].to_pylist()
-    if lacking := [image_id for image_id in ids if image_id not in by_id]:
-        raise ValueError(f"{images_path} lacks {len(lacking)} images of {rows_path}, image {lacking[0]} first")
-    counts = Counter({READ: len(ids), KEPT: sum(image_id not in damaged for image_id in ids)})
-    counts.update(damaged[image_id] for image_id in ids if image_id in damaged)
-    sound = table.filter(pa.array([image_id not in damaged for image_id in ids], pa.bool_()))
-    rows = {split: sound.filter(pc.equal(sound["split"], split)) for split in (TRAIN, VALIDATION)}
-    of_rows = {split: [by_id[i] for i in found["image_id"].to_pylist()] for split, found in rows.items()}
-    candidates = None
-    if variant.negatives == CANDIDATES:
-        if not candidates_path:
-            raise ValueError("CLIC's training: negatives is 'candidates', and there is no table of candidates")
-        candidates = read_table(candidates_path, CLIC_CANDIDATES).to_pylist()
-    return ClicData(rows, of_rows, candidates, vision, counts)
-
-
-def make_examples(data: ClicData, split: str, tokens: TextTokens, variant: Variant, seed: int) -> Examples:
-    """Returns the examples of a split."""
-    rows, images = ClicRows(data.rows[split]), data.images[split]
-    orientations = np.array([is_wider(image) for image in images], bool)
-    items = [*rows] if len(rows) <= MOST_ROWS_AS_DICTS else rows  # dicts are faster, and larger
-    candidates = None if data.candidates is None else index_candidates(data.candidates, rows, orientations)
-    maker = ItemMaker(items, orientations, variant, seed, tokens.count, tokens.limit, candidates)
-    sentences = pc.list_element(data.rows[split]["sentences"], 0).to_pylist()
-    return Examples(maker, sentences, images, data.rows[split]["row_id"].to_numpy())
 
 
 def train_on(
@@ -237,10 +170,7 @@ def train_on(
     return train(steps, examples, batches, judge, variant, settings, seed, processes, folder, key)
 
 
-def _data_digest(rows_path: str, images_path: str, candidates_path: str | None) -> str:
-    """Returns a digest of what is trained on: rows, contents of images, candidates."""
-    digest = hashlib.sha256(repr([(image["image_id"], image["crc32"]) for image in read_images(images_path)]).encode())
-    for path in filter(None, (rows_path, candidates_path)):
-        with open(path, "rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:32]
+def _key(said: Mapping) -> str:
+    """Returns what a checkpoint must agree with: all but how batches come and when checkpoints are written."""
+    settings = {name: value for name, value in said["settings"].items() if name not in INDIFFERENT}
+    return json.dumps({**said, "settings": settings}, sort_keys=True)

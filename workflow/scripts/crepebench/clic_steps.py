@@ -11,8 +11,6 @@ where the vision tower is trained; so a feature depends on its own image alone.
 
 import copy
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 
@@ -28,6 +26,7 @@ from crepebench.open_clip_models import OpenClipModel
 TEXTS_PER_PASS = 128
 """On a CPU texts are encoded so many at a time, short ones first, so that little padding is computed."""
 ITEMS_SHOWN = 5
+MANY = 1 << 30
 
 
 class NonFiniteLossError(ValueError):
@@ -91,9 +90,11 @@ class Steps:
         Raises:
             NonFiniteLossError: the loss is no finite number; the weights are those before the step.
         """
+        import torch
+
         images, texts = self._passes(batch)
-        keeps = not self._splits(batch)
-        with self._autocast(), _gradients(keeps):
+        keeps = self._micro_of(batch) == len(batch.plan.rows)
+        with self._autocast(), torch.set_grad_enabled(keeps):
             parts = [[encode() for encode in passes] for passes in (images, texts)]
         features = self._leaves(parts, batch)
         losses = self.losses(batch, *features)
@@ -156,15 +157,14 @@ class Steps:
 
     def _passes(self, batch: Batch) -> tuple[list, list]:
         """Returns functions that encode images, and texts, each some of them: (m, dim) unit rows."""
-        n, k = len(batch.plan.rows), len(batch.places)
-        micro = self._settings.micro_batch or n
-        n_texts = micro * k if self._cuda or self._splits(batch) else TEXTS_PER_PASS
+        n, micro = len(batch.plan.rows), self._micro_of(batch)
+        n_texts = micro * len(batch.places) if self._cuda or micro < n else TEXTS_PER_PASS
         images = [lambda rows=rows: self._images(batch, rows) for rows in _slices(n, micro)]
         texts = [lambda rows=rows: self._texts(batch.tokens[rows]) for rows in _slices(len(batch.tokens), n_texts)]
         return images, texts
 
-    def _splits(self, batch: Batch) -> bool:
-        return 0 < self._settings.micro_batch < len(batch.plan.rows)
+    def _micro_of(self, batch: Batch) -> int:
+        return min(self._settings.micro_batch or MANY, len(batch.plan.rows))
 
     def _images(self, batch: Batch, rows: slice):
         import torch
@@ -176,14 +176,14 @@ class Steps:
         given = given[rows].to(self._processes.device, non_blocking=True)
         pixels = given if batch.pixels is None else self._joiner.normalise(given)
         pixels = pixels.contiguous(memory_format=torch.channels_last)
-        with _gradients(self._variant.tower != TEXT and torch.is_grad_enabled()):
+        with torch.set_grad_enabled(self._variant.tower != TEXT and torch.is_grad_enabled()):
             return _unit(self._base.image_features(pixels))
 
     def _texts(self, tokens):
         import torch
 
         ids = tokens.to(self._processes.device, non_blocking=True)
-        with _gradients(self._variant.tower != VISION and torch.is_grad_enabled()):
+        with torch.set_grad_enabled(self._variant.tower != VISION and torch.is_grad_enabled()):
             return _unit(self._base.text_features(ids, None))
 
     def _leaves(self, parts: list, batch: Batch) -> tuple:
@@ -222,13 +222,13 @@ class Steps:
                 gradient = own.new_zeros(len(batch.tokens), own.shape[-1]).index_add_(0, places, own.flatten(0, 1))
             start = 0
             for number, encode in enumerate(passes[i]):
-                part = parts[i][number] if parts else self._encode_again(encode)
+                if parts:
+                    part = parts[i][number]
+                else:
+                    with self._autocast():
+                        part = encode()
                 part.backward(gradient[start : start + len(part)])
                 start += len(part)
-
-    def _encode_again(self, encode):
-        with self._autocast():
-            return encode()
 
     def _autocast(self):
         import torch
@@ -242,14 +242,6 @@ def _unit(features):
     from torch.nn.functional import normalize
 
     return normalize(features.float(), dim=-1)
-
-
-@contextmanager
-def _gradients(enabled: bool) -> Iterator[None]:
-    import torch
-
-    with torch.set_grad_enabled(enabled):
-        yield
 
 
 def _slices(n: int, size: int) -> list[slice]:
