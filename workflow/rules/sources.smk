@@ -497,14 +497,14 @@ def get_compared_manifests():
 def get_clic_candidates(wildcards):
     """Candidates for words, where a variant's negatives are made of them."""
     is_needed = settings.needs_candidates(config, wildcards.variant)
-    return ["results/clic/data/candidates.parquet"] if is_needed else []
+    return "results/clic/data/candidates.parquet" if is_needed else []
 
 
 def get_clic_vision(wildcards):
     """Features of single images, where the training leaves the vision tower as it is."""
     definition = {"family": "clic", "variant": wildcards.variant}
     is_frozen = settings.shares_images(definition)
-    return [f"results/clic/vision/{wildcards.model}/index.json"] if is_frozen else []
+    return f"results/clic/vision/{wildcards.model}/index.json" if is_frozen else []
 
 
 def get_clic_settings(wildcards):

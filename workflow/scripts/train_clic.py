@@ -8,8 +8,8 @@ if __name__ == "__main__":
     train_clic(
         rows_path=snakemake.input.rows,
         images_path=snakemake.input.images,
-        candidates_path=snakemake.input.get("candidates"),
-        vision_path=snakemake.input.get("vision"),
+        candidates_path=snakemake.input.candidates or None,
+        vision_path=snakemake.input.vision or None,
         weights_path=snakemake.output.weights,
         config_path=snakemake.output.config,
         curve_path=snakemake.output.curve,
