@@ -371,6 +371,7 @@ EXPORTS = ("write_crepe_csv", "write_datasets_folder", "write_webdataset")
                 *("build_released_flags", "build_released_sets", "build_released_splits", "write_datasets_folder"),
                 *("build_benchmark_items", "score_benchmark", "audit_benchmark"),
                 *("build_negation_data", "build_released_negation_data", "score_image_controls"),
+                *("build_clic_data", "build_clic_candidates"),
             },
         ),
         ("foils.py", ("class FoilBuilder:\n", "class FoilBuilder:\n    note = 1\n"), {"build_foils", "build_own_sets"}),

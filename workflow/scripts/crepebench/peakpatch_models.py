@@ -197,7 +197,8 @@ def read_networks(path: str, config: Mapping):
     networks = torch.nn.ModuleDict()
     if config["variant"] != SCN:
         form = parts.NO_ANCHOR if config["variant"] == NO_ANCHOR else parts.FULL
-        networks[ECN_PART] = parts.Correction(config["width"], config["dim"], form, config["attends"])
+        hidden = config.get("hidden", parts.HIDDEN)
+        networks[ECN_PART] = parts.Correction(config["width"], config["dim"], form, config["attends"], hidden)
     if config["variant"] != ECN:
         largest = config.get("largest_offset", parts.LARGEST_OFFSET)
         networks[SCN_PART] = parts.Scorer(config["dim"], largest=largest)

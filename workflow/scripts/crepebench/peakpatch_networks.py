@@ -43,12 +43,13 @@ class Correction(nn.Module):
         dim: of the joint space.
         form: one of INPUTS.
         attends: VALID or ALL.
+        hidden: size of its two hidden layers.
 
     Raises:
         ValueError: form or `attends` are unknown, or the width is no multiple of HEADS.
     """
 
-    def __init__(self, width: int, dim: int, form: str = FULL, attends: str = VALID):
+    def __init__(self, width: int, dim: int, form: str = FULL, attends: str = VALID, hidden: int = HIDDEN):
         super().__init__()
         if form not in INPUTS or attends not in (VALID, ALL):
             raise ValueError(f"unknown form {form!r} or positions {attends!r}: use {', '.join(INPUTS)}; {VALID}, {ALL}")
@@ -59,13 +60,13 @@ class Correction(nn.Module):
             self.query = nn.Parameter(SPREAD * torch.randn(1, 1, width))
             self.attention = nn.MultiheadAttention(width, HEADS, dropout=DROPOUT, batch_first=True)
             self.norm = nn.LayerNorm(width)
-        sizes = (len(self.inputs) * width, HIDDEN, HIDDEN)
+        sizes = (len(self.inputs) * width, hidden, hidden)
         layers = [
             layer
             for before, after in pairwise(sizes)
             for layer in (nn.Linear(before, after), nn.LayerNorm(after), nn.GELU(), nn.Dropout(DROPOUT))
         ]
-        self.mlp = nn.Sequential(*layers, nn.Linear(HIDDEN, dim))
+        self.mlp = nn.Sequential(*layers, nn.Linear(hidden, dim))
         self.log_alpha = nn.Parameter(torch.tensor(FIRST_ALPHA).log())
         _start(self.mlp)
 

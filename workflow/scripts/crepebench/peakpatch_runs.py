@@ -89,7 +89,7 @@ def train_peakpatch(
         torch.use_deterministic_algorithms(deterministic)
     said = {"version": VERSION, "variant": settings.variant, "attends": settings.attends, "seed": seed}
     said |= {key: index[key] for key in ("peak", "anchor", "width", "dim", "n_layers")}
-    said["largest_offset"] = settings.largest_offset
+    said |= {"largest_offset": settings.largest_offset, "hidden": settings.hidden}
     said |= {"n_pairs": len(data.pairs), "n_questions": len(data.questions), "n_validation": len(data.validation)}
     best = max(trained.curve[1:], key=lambda row: row["accuracy"])  # the first of equal ones
     said |= {"epoch": best["epoch"], "accuracy": best["accuracy"], "training": asdict(settings)}

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from crepebench.peakpatch_losses import RIGHT_TEXTS, SCALE
+from crepebench.peakpatch_networks import HIDDEN
 
 JOINT, ECN, SCN, NO_ANCHOR, DETACHED = "joint", "ecn", "scn", "no_anchor", "detached"
 VARIANTS = (JOINT, ECN, SCN, NO_ANCHOR, DETACHED)
@@ -44,6 +45,7 @@ class Training:
         logit_scale: cosines of the correction's loss are multiplied by it; or AUTO, the backbone's own.
         keep_weight: weight of a loss that keeps the scores of captions that deny nothing near the frozen ones.
         attends: positions that the correction attends to, of `crepebench.peakpatch_networks`.
+        hidden: size of the correction's hidden layers.
         pretraining_epochs: passes over the pairs before, of the correction alone; 0 for none.
         pretraining_batch: pairs of a step then.
         pretraining_rate: learning rate then.
@@ -67,6 +69,7 @@ class Training:
     logit_scale: float | str = SCALE
     keep_weight: float = 0.0
     attends: str = "valid"
+    hidden: int = HIDDEN
     pretraining_epochs: int = 20
     pretraining_batch: int = 2048
     pretraining_rate: float = 1.0e-3

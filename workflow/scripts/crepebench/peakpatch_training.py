@@ -58,7 +58,7 @@ def build_networks(width: int, dim: int, settings: Training, seed: int):
         torch.manual_seed(int(np.random.SeedSequence([seed, WEIGHTS_SEED]).generate_state(1)[0]))
         if settings.has_ecn:
             form = WITHOUT_ANCHOR if settings.variant == NO_ANCHOR else FULL
-            networks[ECN_PART] = Correction(width, dim, form, settings.attends)
+            networks[ECN_PART] = Correction(width, dim, form, settings.attends, settings.hidden)
         if settings.has_scn:
             networks[SCN_PART] = Scorer(dim, largest=settings.largest_offset)
     return networks
