@@ -30,6 +30,8 @@ from crepebench.peakpatch_stage import Stage
 
 PRETRAINING, TRAINING = "pretraining", "training"
 PRETRAINING_SEED, WEIGHTS_SEED = 4, 5
+KEPT_IMAGES = 8
+"""Images with which the scores of a caption that denies nothing are kept where they were."""
 
 
 class Trained(NamedTuple):
@@ -192,19 +194,22 @@ class Steps:
         return contrastive_loss(images, right.corrected, wrong.corrected, texts, scale)
 
     def _keep(self, pairs: Pairs, right: "Texts"):
-        """Returns how far scores moved of the right captions of a batch of pairs that deny nothing, with its images."""
+        """Returns how far scores moved of the right captions of a batch of pairs that deny nothing.
+
+        They are those with the caption's own image and with the next KEPT_IMAGES - 1 of the batch.
+        """
         import torch
 
         from crepebench.peakpatch_losses import keeping_loss
 
-        images = self._tensor(self._data.images[pairs.images])
-        kept = right.take(torch.from_numpy(np.flatnonzero(~pairs.negated)).to(self._device))
-        if not len(kept.final):
-            return images.new_zeros(())
-        scores = kept.corrected @ images.T
-        if self._settings.has_scn:
+        rows = np.flatnonzero(~pairs.negated)
+        beside = (rows[:, None] + np.arange(min(KEPT_IMAGES, len(pairs)))) % max(1, len(pairs))
+        images = self._tensor(self._data.images[pairs.images[beside]])
+        kept = right.take(torch.from_numpy(rows).to(self._device))
+        scores = (images * kept.corrected[:, None]).sum(-1)
+        if self._settings.has_scn and len(rows):
             scores = scores + self._networks[SCN_PART](images, [kept.peak[:, None]], self._scored(kept)[:, None])
-        return keeping_loss(scores, kept.final @ images.T, self._settings.logit_scale)
+        return keeping_loss(scores, (images * kept.final[:, None]).sum(-1), self._settings.logit_scale)
 
     def _choice(self, asked: Questions, offered: "Texts", right: np.ndarray, present: np.ndarray):
         """Returns the scorer's loss on a batch of questions.
