@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 
-from crepebench import settings
+from crepebench import model_definitions, settings, tuning_settings
 from crepebench.config_values import check_values
 from crepebench.families import FOIL_TYPES
 from icons_world import settings as icons_settings
@@ -53,8 +53,8 @@ def check(config: dict) -> None:
     settings.check_names(config)
     settings.check_exclusions(config)
     settings.check_benchmarks(config)
-    settings.check_negation(config)
-    settings.check_clic(config)
+    tuning_settings.check_negation(config)
+    tuning_settings.check_clic(config)
 
 
 def all_settings(config: dict) -> None:
@@ -62,7 +62,7 @@ def all_settings(config: dict) -> None:
     icons_settings.control_settings(config)
     choices = {
         "corpus": config["corpora"]["use"],
-        "model": list(settings.read_models(config)),
+        "model": list(model_definitions.read_models(config)),
         "family": list(FOIL_TYPES),
         "code": ["0"],
         "block": [],
@@ -70,7 +70,10 @@ def all_settings(config: dict) -> None:
         "source": [{"kind": config["negation"]["data"]["source"]}],
         "zero_shot_set": list(config["benchmarks"]["zero_shot"]),
     }
-    for name, function in inspect.getmembers(settings, inspect.isfunction):
+    functions = dict(
+        found for module in (settings, tuning_settings) for found in inspect.getmembers(module, inspect.isfunction)
+    )
+    for name, function in functions.items():
         parameters = list(inspect.signature(function).parameters)
         if name.endswith("_settings") and parameters[0] == "config":
             arguments = [[value] for value in choices[parameters[1]]] if len(parameters) > 1 else [[]]

@@ -5,25 +5,21 @@ import pytest
 import yaml
 
 from crepebench.corpora import FORMATS
+from crepebench.model_definitions import models_of, read_definition, read_models, used_models
 from crepebench.settings import (
     check_exclusions,
     check_names,
-    check_negation,
     comparison_settings,
     corpus_record_settings,
     corpus_settings,
     correlation_settings,
     draw_settings,
     features_settings,
-    models_of,
-    negation_tables_settings,
-    read_definition,
-    read_models,
     review_page_settings,
     tables_settings,
-    used_models,
     visual_genome_settings,
 )
+from crepebench.tuning_settings import check_negation, negation_tables_settings
 from icons_world.settings import check_icons, control_settings, icons_corpus_settings, training_settings
 
 

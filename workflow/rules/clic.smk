@@ -46,7 +46,7 @@ rule build_clic_candidates:
         mem_mb=scaled(8000),
         runtime=scaled(480),
     params:
-        cfg=to_json(settings.clic_candidates_settings(config)),
+        cfg=to_json(tuning_settings.clic_candidates_settings(config)),
         code=code_digest("build_clic_candidates.py"),
     message:
         "Finding candidates for words"
@@ -100,7 +100,7 @@ rule extract_clic_vision:
         mem_mb=scaled(8000),
         runtime=scaled(240),
     params:
-        cfg=get_settings(settings.clic_vision_settings, "model"),
+        cfg=get_settings(tuning_settings.clic_vision_settings, "model"),
         code=code_digest("extract_clic_vision.py"),
     message:
         "Encoding the images of CLIC with {wildcards.model}"
@@ -127,7 +127,7 @@ rule train_clic:
     benchmark:
         "results/benchmarks/train_clic/{model}_{variant}_seed_{seed}.tsv"
     wildcard_constraints:
-        variant="|".join(settings.VARIANTS),
+        variant="|".join(clic_settings.VARIANTS),
     conda:
         "../../environment.yml"
     threads: 1 + config["clic"]["training"]["workers"] * config["clic"]["training"]["gpus"]
@@ -148,7 +148,9 @@ rule train_clic:
 rule tabulate_clic:
     """Write what models gain and lose by CLIC; runs only if it is named."""
     input:
-        items_table=get_clic_results("results/benchmark_items/{benchmark}/items.parquet"),
+        items_table=get_clic_results(
+            "results/benchmark_items/{benchmark}/items.parquet"
+        ),
         scores=get_clic_results("results/benchmark_scores/{model}/{benchmark}.parquet"),
         systematicity_sets=get_retrieval_sets("systematicity"),
         productivity_sets=get_retrieval_sets("productivity"),
@@ -170,7 +172,7 @@ rule tabulate_clic:
     resources:
         mem_mb=scaled(8000),
     params:
-        cfg=to_json(settings.clic_tables_settings(config)),
+        cfg=to_json(tuning_settings.clic_tables_settings(config)),
         code=code_digest("tabulate_clic.py"),
     message:
         "Writing the table of CLIC"
@@ -219,7 +221,7 @@ rule export_clic:
     resources:
         mem_mb=scaled(8000),
     params:
-        cfg=get_settings(settings.export_settings, "model"),
+        cfg=get_settings(tuning_settings.export_settings, "model"),
         code=code_digest("export_clic.py"),
     message:
         "Exporting {wildcards.model}"

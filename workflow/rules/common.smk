@@ -15,7 +15,14 @@ RESOURCES = BASE / "resources"
 if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
-from crepebench import config_values, provenance, settings
+from crepebench import (
+    clic_settings,
+    config_values,
+    model_definitions,
+    provenance,
+    settings,
+    tuning_settings,
+)
 from crepebench.families import FOIL_TYPES
 from crepebench.released_files import find_released_paths
 from icons_world import settings as icons_settings
@@ -27,12 +34,12 @@ icons_settings.check_icons(config)
 settings.check_names(config)
 settings.check_exclusions(config)
 settings.check_benchmarks(config)
-settings.check_negation(config)
-settings.check_clic(config)
-MODELS = settings.read_models(config)
-USED_MODELS = settings.used_models(config)
+tuning_settings.check_negation(config)
+tuning_settings.check_clic(config)
+MODELS = model_definitions.read_models(config)
+USED_MODELS = model_definitions.used_models(config)
 FAMILIES = list(FOIL_TYPES)
-MODELS_OF = {family: settings.models_of(config, family) for family in FAMILIES}
+MODELS_OF = {family: model_definitions.models_of(config, family) for family in FAMILIES}
 CONTROL = icons_settings.control_settings(config)
 IS_RELEASED = settings.is_released(config)
 TABLES = [
@@ -286,7 +293,9 @@ def get_own_table(wildcards):
 
 def get_benchmark_files(wildcards):
     """Files of a benchmark."""
-    definition = settings.read_definition(config, "benchmarks", wildcards.benchmark)
+    definition = model_definitions.read_definition(
+        config, "benchmarks", wildcards.benchmark
+    )
     return definition["files"]
 
 
@@ -307,7 +316,9 @@ def get_benchmark_images(wildcards):
 
 def get_benchmark_reader(wildcards):
     """Digest of the module that reads a benchmark; it is loaded by name, so that of the script does not see it."""
-    definition = settings.read_definition(config, "benchmarks", wildcards.benchmark)
+    definition = model_definitions.read_definition(
+        config, "benchmarks", wildcards.benchmark
+    )
     reader = definition["reader"]
     path = f"crepebench/benchmark_readers/{reader}.py"
     if not (SCRIPTS / path).exists():

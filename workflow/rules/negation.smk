@@ -88,7 +88,7 @@ rule build_negation_benchmark:
     resources:
         mem_mb=scaled(8000),
     params:
-        cfg=to_json(settings.negation_test_settings(config)),
+        cfg=to_json(tuning_settings.negation_test_settings(config)),
         code=code_digest("build_negation_benchmark.py"),
     message:
         "Making a test of negation"
@@ -139,7 +139,7 @@ rule analyse_layers:
         gpu=1,
         mem_mb=scaled(8000),
     params:
-        cfg=get_settings(settings.layers_settings, "model"),
+        cfg=get_settings(tuning_settings.layers_settings, "model"),
         code=code_digest("analyse_layers.py"),
     message:
         "Analysing the text layers of {wildcards.model}"
@@ -190,7 +190,7 @@ rule extract_negation_features:
         mem_mb=scaled(8000),
         runtime=scaled(240),
     params:
-        cfg=get_settings(settings.negation_features_settings, "model"),
+        cfg=get_settings(tuning_settings.negation_features_settings, "model"),
         code=code_digest("extract_negation_features.py"),
     message:
         "Encoding the captions of negation with {wildcards.model}"
@@ -275,7 +275,7 @@ rule score_image_controls:
     resources:
         mem_mb=scaled(8000),
     params:
-        cfg=get_settings(settings.image_controls_settings, "model"),
+        cfg=get_settings(tuning_settings.image_controls_settings, "model"),
         code=code_digest("score_image_controls.py"),
     message:
         "Scoring {wildcards.benchmark} with controls of {wildcards.model}"
@@ -316,7 +316,7 @@ rule tabulate_negation:
     resources:
         mem_mb=scaled(8000),
     params:
-        cfg=to_json(settings.negation_tables_settings(config)),
+        cfg=to_json(tuning_settings.negation_tables_settings(config)),
         code=code_digest("tabulate_negation.py"),
     message:
         "Writing the table of corrections of negation"
@@ -346,7 +346,7 @@ rule write_correction_examples:
     resources:
         gpu=1,
     params:
-        cfg=get_settings(settings.correction_examples_settings, "model"),
+        cfg=get_settings(tuning_settings.correction_examples_settings, "model"),
         code=code_digest("write_correction_examples.py"),
     message:
         "Showing what {wildcards.model} corrects"

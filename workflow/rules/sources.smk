@@ -20,7 +20,7 @@ MANIFEST = RESOURCES / "visual_genome" / "manifest.yaml"
 MANIFEST_ENTRIES = manifests.read_manifest(str(MANIFEST))
 STORE = os.path.normpath(config["stores"]["downloads"])
 DOWNLOADS = f"{STORE}/visual_genome"
-IS_ICONS = config["visual_genome"]["source"] == settings.ICONS
+IS_ICONS = config["visual_genome"]["source"] == model_definitions.ICONS
 
 
 def get_visual_genome_file(name):
@@ -156,13 +156,15 @@ def get_manifest(wildcards):
 
 def get_corpus_manifests(*names):
     """Manifests of those of the corpora that have one."""
-    found = [settings.read_definition(config, "corpora", name) for name in names]
+    found = [
+        model_definitions.read_definition(config, "corpora", name) for name in names
+    ]
     return [item["manifest"] for item in found if "manifest" in item]
 
 
 def get_corpus_paths(corpus):
     """Files of a corpus: made by the icons world, fetched, or the user's own; the list of a subset stands last."""
-    definition = settings.read_definition(config, "corpora", corpus)
+    definition = model_definitions.read_definition(config, "corpora", corpus)
     if definition["source"] == "icons":
         return [f"results/icons/corpora/{corpus}/captions"]
     if "manifest" in definition:
@@ -193,7 +195,7 @@ def get_corpus_manifest(wildcards):
 
 def get_corpus_stamps(wildcards):
     """Digest of sizes and times of the user's own files, so that one exchanged for an older one is noticed."""
-    definition = settings.read_definition(config, "corpora", wildcards.corpus)
+    definition = model_definitions.read_definition(config, "corpora", wildcards.corpus)
     paths = get_corpus_paths(wildcards.corpus) if "files" in definition else []
     stats = [(path, os.stat(path)) for path in paths if os.path.exists(path)]
     stamps = [(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
@@ -250,7 +252,7 @@ def get_weights(wildcards):
 def get_model_weights(model):
     """Files of a model's weights; none where the config names a tag."""
     definition = MODELS[model]
-    if definition["source"] == settings.CORRECTED:
+    if definition["source"] == model_definitions.CORRECTED:
         return [*get_model_weights(definition["backbone"]), *get_correction(definition)]
     if definition["source"] == "icons":
         corpus = definition["training_data"][0]
@@ -268,7 +270,7 @@ def get_model_weights(model):
 
 def get_roots_of(benchmark):
     """Folders and zips of pictures by name, as far as the manifest of the benchmark's reader asks for them."""
-    definition = settings.read_definition(config, "benchmarks", benchmark)
+    definition = model_definitions.read_definition(config, "benchmarks", benchmark)
     laid = {
         f"zero_shot_{name}": [f"results/zero_shot/{name}"]
         for name in config["benchmarks"]["zero_shot"]
@@ -321,15 +323,17 @@ def get_correction(definition):
     if family != "peakpatch":
         return []
     seed = config["negation"]["training"]["seed"]
-    folder = f"results/negation/peakpatch/{backbone}/{definition['variant']}/seed_{seed}"
+    folder = (
+        f"results/negation/peakpatch/{backbone}/{definition['variant']}/seed_{seed}"
+    )
     return [f"{folder}/peakpatch.safetensors", f"{folder}/peakpatch.json"]
 
 
 def get_shared_features(wildcards):
     """Features of the model from which a corrected one takes those of images; they are made first, once for all."""
     definition = MODELS[wildcards.model]
-    is_made = definition["source"] == settings.CORRECTED
-    if not is_made or not settings.shares_images(definition):
+    is_made = definition["source"] == model_definitions.CORRECTED
+    if not is_made or not model_definitions.shares_images(definition):
         return []
     return f"results/features/{definition['backbone']}/{wildcards.family}.parquet"
 
@@ -349,7 +353,7 @@ def get_captioned_images(block):
     data = config[block]["data"]
     if data["source"] != "corpus":
         return []
-    definition = settings.read_definition(config, "corpora", data["corpus"])
+    definition = model_definitions.read_definition(config, "corpora", data["corpus"])
     if definition["source"] == "icons":
         return [f"results/icons/corpora/{data['corpus']}/images.zip"]
     return data["files"]
@@ -393,13 +397,13 @@ def get_negation_image_places(wildcards):
 def get_negation_data_settings():
     """What data of negation depend on."""
     source = get_captioned_source("negation")
-    return to_json(settings.negation_data_settings(config, source))
+    return to_json(tuning_settings.negation_data_settings(config, source))
 
 
 def get_clic_data_settings():
     """What the items of CLIC depend on."""
     source = get_captioned_source("clic")
-    return to_json(settings.clic_data_settings(config, source))
+    return to_json(tuning_settings.clic_data_settings(config, source))
 
 
 def get_backbones(pattern):
@@ -407,7 +411,7 @@ def get_backbones(pattern):
     names = [
         name
         for model in config["negation"]["models"]
-        for name in settings.model_names(config, model)
+        for name in model_definitions.model_names(config, model)
     ]
     return [pattern.format(model=name) for name in names]
 
@@ -459,7 +463,9 @@ def get_training_labels():
 
 def get_training_settings(wildcards):
     """What a training of PeakPatch depends on."""
-    chosen = settings.peakpatch_settings(config, wildcards.model, wildcards.variant)
+    chosen = tuning_settings.peakpatch_settings(
+        config, wildcards.model, wildcards.variant
+    )
     return to_json(chosen)
 
 
@@ -471,45 +477,45 @@ def get_frozen_features(wildcards):
 
 def get_negation_results(pattern, which=""):
     """Files of the benchmarks of negation.csv, benchmark by benchmark; of all models, or of those that are trained."""
-    names = settings.negation_names(config)
+    names = tuning_settings.negation_names(config)
     trained = [name for name in names if MODELS[name]["family"] == "peakpatch"]
     models = {"": [""], "all": names, "trained": trained}[which]
     return [
         pattern.format(benchmark=benchmark, model=model)
-        for benchmark, _ in settings.compared_benchmarks(config)
+        for benchmark, _ in tuning_settings.compared_benchmarks(config)
         for model in models
     ]
 
 
 def get_negation_scores(family):
     """Scores of all models of negation.csv on CREPE's sets."""
-    names = settings.negation_names(config)
+    names = tuning_settings.negation_names(config)
     return [f"results/scores/{name}/{family}.parquet" for name in names]
 
 
 def get_compared_manifests():
     """Manifests of the readers of negation.csv and clic.csv, where they have one."""
-    readers = {reader for _, reader in settings.compared_benchmarks(config)}
+    readers = {reader for _, reader in tuning_settings.compared_benchmarks(config)}
     paths = (RESOURCES / "benchmarks" / f"{reader}.yaml" for reader in sorted(readers))
     return [str(path) for path in paths if path.exists()]
 
 
 def get_clic_candidates(wildcards):
     """Candidates for words, where a variant's negatives are made of them."""
-    is_needed = settings.needs_candidates(config, wildcards.variant)
+    is_needed = tuning_settings.needs_candidates(config, wildcards.variant)
     return "results/clic/data/candidates.parquet" if is_needed else []
 
 
 def get_clic_vision(wildcards):
     """Features of single images, where the training leaves the vision tower as it is."""
     definition = {"family": "clic", "variant": wildcards.variant}
-    is_frozen = settings.shares_images(definition)
+    is_frozen = model_definitions.shares_images(definition)
     return f"results/clic/vision/{wildcards.model}/index.json" if is_frozen else []
 
 
 def get_clic_settings(wildcards):
     """What a training of CLIC depends on."""
-    chosen = settings.tuning_settings(config, wildcards.model, wildcards.variant)
+    chosen = tuning_settings.tuning_settings(config, wildcards.model, wildcards.variant)
     return to_json(chosen)
 
 
@@ -519,7 +525,7 @@ def get_clic_trainings(name):
     return [
         f"results/clic/trained/{base}/{variant}/seed_{seed}/{name}"
         for model in block["models"]
-        for base in settings.model_names(config, model)
+        for base in model_definitions.model_names(config, model)
         for variant in block["variants"]
         for seed in block["seeds"]
     ]
@@ -528,9 +534,17 @@ def get_clic_trainings(name):
 def get_clic_labels():
     """Names of the trainings, in the order of `get_clic_trainings`."""
     block = config["clic"]
-    bases = [base for model in block["models"] for base in settings.model_names(config, model)]
+    bases = [
+        base
+        for model in block["models"]
+        for base in model_definitions.model_names(config, model)
+    ]
     return [
-        (f"{variant} seed {seed}" if len(bases) == 1 else f"{base} {variant} seed {seed}")
+        (
+            f"{variant} seed {seed}"
+            if len(bases) == 1
+            else f"{base} {variant} seed {seed}"
+        )
         for base in bases
         for variant in block["variants"]
         for seed in block["seeds"]
@@ -539,7 +553,7 @@ def get_clic_labels():
 
 def get_clic_cells():
     """Cells of clic.csv that the plot of gains has: benchmark, subset and metric; systematicity by the bases' corpora."""
-    bases = [MODELS[name] for name in settings.clic_names(config)]
+    bases = [MODELS[name] for name in tuning_settings.clic_names(config)]
     corpora = dict.fromkeys(name for base in bases for name in base["training_data"])
     cells = [
         ("crepe_systematicity", f"{corpus}/{foil_type}{subset}", metric)
@@ -559,10 +573,10 @@ def get_clic_cells():
 
 def get_clic_results(pattern):
     """Files of the benchmarks of clic.csv, benchmark by benchmark and model by model."""
-    models = settings.clic_names(config) if "{model}" in pattern else [""]
+    models = tuning_settings.clic_names(config) if "{model}" in pattern else [""]
     return [
         pattern.format(benchmark=benchmark, model=model)
-        for benchmark, _ in settings.compared_benchmarks(config)
+        for benchmark, _ in tuning_settings.compared_benchmarks(config)
         for model in models
     ]
 
@@ -571,5 +585,5 @@ def get_clic_scores(family):
     """Scores of all models of clic.csv on CREPE's sets."""
     return [
         f"results/scores/{name}/{family}.parquet"
-        for name in settings.clic_names(config)
+        for name in tuning_settings.clic_names(config)
     ]

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from crepebench.caption_counts import count_corpus
 from crepebench.manifests import missing_message, read_manifest
-from crepebench.settings import ICONS, read_definition, read_models, used_models
+from crepebench.model_definitions import ICONS, read_definition, read_models, used_models
 
 REAL, ANY = "visual_genome", "any"
 """Worlds of the cost table, beside ICONS."""

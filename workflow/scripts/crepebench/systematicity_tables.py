@@ -131,7 +131,7 @@ def tabulate_systematicity(
         gap_seeds_path: systematicity_gap_seeds.csv.
         by_kind_path: systematicity_by_kind.csv.
         cfg: JSON of `evaluation` (n_resamples, seed, cross_corpus, matched), `corpora` (names) and `models` (pairs of
-            name and definition, as `crepebench.settings.read_models` gives it).
+            name and definition, as `crepebench.model_definitions.read_models` gives it).
     """
     config, corpora, models = (json.loads(cfg)[block] for block in ("evaluation", "corpora", "models"))
     tables: dict[str, list[dict]] = {"main": [], "gap": [], "kind": []}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from crepebench.settings import ICONS, model_names, read_definition, read_model
+from crepebench.model_definitions import ICONS, model_names, read_definition, read_model
 
 NOT_OF_CORPORA = ("n_images", "epochs", "control")
 """Keys of the block `icons` on which no corpus depends."""
