@@ -102,7 +102,7 @@ def test_square_images_count_as_wider(size, wider):
 def build(folder, repository, source, **more) -> None:
     config = {"source": source, "tagger": TAGGER, "seed": 3, "validation_share": 0.5, **more}
     rules = str(repository / "resources" / "clic" / "sentences.yaml")
-    names = ("rows.parquet", "images.parquet", "accounting.csv")
+    names = ("rows.parquet", "images.parquet", "held_out.jsonl", "accounting.csv")
     build_clic_data(rules, *(str(folder / name) for name in names), None, json.dumps(config))
 
 
@@ -131,6 +131,17 @@ def test_a_corpus_becomes_items_in_order(built):
     with open(built[0] / "accounting.csv", encoding="utf-8") as file:
         counts = {(row["unit"], row["reason"]): int(row["count"]) for row in csv.DictReader(file)}
     assert (counts["image", "kept"], counts["sentence", "kept"]) == (40, 80)
+
+
+def test_images_of_validation_are_a_test_with_their_whole_captions(built):
+    rows = read_table(built[0] / "rows.parquet", CLIC_ROWS).to_pylist()
+    lines = [json.loads(line) for line in (built[0] / "held_out.jsonl").read_text(encoding="utf-8").splitlines()]
+    expected = [
+        {"image": f"{row['row_id']}.png", "captions": [f"a red jar number {row['row_id']}. it stands on a table."]}
+        for row in rows
+        if row["split"] == "validation"
+    ]
+    assert lines == expected
 
 
 def test_splits_depend_on_the_image_and_the_seed_alone(built, repository, tmp_path):

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from crepebench.clic_candidate_index import index_candidates
-from crepebench.clic_items import ItemMaker, ItemOptions, join
+from crepebench.clic_items import ItemMaker, ItemOptions
+from crepebench.clic_sentences import in_one
 
 from .clic_item_rows import clic_row, clic_rows, count_words
 
@@ -33,13 +34,13 @@ def maker(rows=None, wider=WIDER, context=77, candidates=None, seed=5, **options
 
 
 def test_sentences_are_joined_by_full_stops_and_spaces():
-    assert join("a jar. ", "a key") == "a jar. a key."
+    assert in_one("a jar. ", "a key") == "a jar. a key."
 
 
 def test_both_orders_of_the_first_sentences_are_true():
     item = maker().item(0, 0)
     a, b = FIRSTS[item.first], FIRSTS[item.second]
-    assert item.positives[:2] == (join(a, b), join(b, a))
+    assert item.positives[:2] == (in_one(a, b), in_one(b, a))
     assert item.plain == a
 
 
@@ -175,7 +176,7 @@ def test_candidates_choose_the_second_image():
     for epoch in range(60):
         item = maker(rows, candidates=index, negatives="candidates").item(epoch, 0)
         found[item.words, item.second] += 1
-        assert item.positives[0] == join(FIRSTS[0], FIRSTS[item.second])
+        assert item.positives[0] == in_one(FIRSTS[0], FIRSTS[item.second])
     assert set(found) == {(("jar", "bell"), 2), (("jar", "horse"), 5)}
 
 

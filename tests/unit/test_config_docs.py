@@ -107,7 +107,8 @@ def test_default_config_validates():
 
 def test_every_key_of_the_default_config_is_in_the_schema():
     known = {path for path, _ in walk_schema(read_yaml(SCHEMA))}
-    assert [path for path in walk_config(read_yaml(REPOSITORY / "config" / "config.yaml")) if path not in known] == []
+    used = walk_config(read_yaml(REPOSITORY / "config" / "config.yaml"))
+    assert [path for path in used if path not in known and path[-2] != "options"] == []  # a reader knows its options
 
 
 def test_tiny_overlay_validates_and_adds_no_key():

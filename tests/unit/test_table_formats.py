@@ -7,6 +7,7 @@ import pytest
 from crepebench.accounting import COLUMNS as ACCOUNTING_COLUMNS
 from crepebench.audit import COLUMNS as AUDIT_COLUMNS
 from crepebench.benchmark_tables import COLUMNS as BENCHMARK_COLUMNS
+from crepebench.clic_tables import COLUMNS as CLIC_COLUMNS
 from crepebench.correlations import COLUMNS as CORRELATION_COLUMNS
 from crepebench.dataset_statistics import COLUMNS as STATISTICS_COLUMNS
 from crepebench.model_comparison import COLUMNS as COMPARISON_COLUMNS
@@ -51,6 +52,7 @@ TABLES = {
     "own_captions": OWN_COLUMNS,
     "benchmarks": BENCHMARK_COLUMNS,
     "negation": NEGATION_COLUMNS,
+    "clic": CLIC_COLUMNS,
     "judged_prompts": ("metric", "value", "n_prompts"),
     "imagenet_correlation": CORRELATION_COLUMNS,
     "published_comparison": PUBLISHED_COLUMNS,

@@ -7,6 +7,7 @@ rule build_clic_data:
     output:
         rows="results/clic/data/rows.parquet",
         images="results/clic/data/images.parquet",
+        held_out="results/clic/data/held_out.jsonl",
         packed=get_packed("clic"),
         accounting="results/clic/data/accounting.csv",
     log:
@@ -159,7 +160,7 @@ rule tabulate_clic:
         splits=expand(
             "results/splits/{corpus}.parquet", corpus=config["corpora"]["use"]
         ),
-        manifests=get_compared_manifests(),
+        manifests=get_compared_manifests(tuning_settings.clic_benchmarks(config)),
         published=[RESOURCES / "published" / "benchmarks.csv"],
     output:
         table="results/tables/clic.csv",

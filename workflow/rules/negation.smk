@@ -303,7 +303,7 @@ rule tabulate_negation:
         productivity_sets=get_retrieval_sets("productivity"),
         systematicity_scores=get_negation_scores("systematicity"),
         productivity_scores=get_negation_scores("productivity"),
-        manifests=get_compared_manifests(),
+        manifests=get_compared_manifests(tuning_settings.compared_benchmarks(config)),
         published=[RESOURCES / "published" / "benchmarks.csv"],
     output:
         table="results/tables/negation.csv",

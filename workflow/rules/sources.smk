@@ -278,7 +278,11 @@ def get_roots_of(benchmark):
     configured = {
         name: [place] for name, place in config["benchmarks"]["roots"].items()
     }
-    places = {"run_images": get_image_places(), **laid, **configured}
+    own = {
+        "run_images": get_image_places(),
+        "clic_images": get_captioned_places("clic"),
+    }
+    places = {**own, **laid, **configured}
     manifest = RESOURCES / "benchmarks" / f"{definition['reader']}.yaml"
     if not manifest.exists():
         return places
@@ -493,9 +497,9 @@ def get_negation_scores(family):
     return [f"results/scores/{name}/{family}.parquet" for name in names]
 
 
-def get_compared_manifests():
-    """Manifests of the readers of negation.csv and clic.csv, where they have one."""
-    readers = {reader for _, reader in tuning_settings.compared_benchmarks(config)}
+def get_compared_manifests(benchmarks):
+    """Manifests of the readers of some benchmarks, given by name and reader, where they have one."""
+    readers = {reader for _, reader in benchmarks}
     paths = (RESOURCES / "benchmarks" / f"{reader}.yaml" for reader in sorted(readers))
     return [str(path) for path in paths if path.exists()]
 
@@ -576,7 +580,7 @@ def get_clic_results(pattern):
     models = tuning_settings.clic_names(config) if "{model}" in pattern else [""]
     return [
         pattern.format(benchmark=benchmark, model=model)
-        for benchmark, _ in tuning_settings.compared_benchmarks(config)
+        for benchmark, _ in tuning_settings.clic_benchmarks(config)
         for model in models
     ]
 

@@ -9,6 +9,7 @@ if __name__ == "__main__":
         rules_path=snakemake.input.rules,
         rows_path=snakemake.output.rows,
         images_path=snakemake.output.images,
+        held_out_path=snakemake.output.held_out,
         accounting_path=snakemake.output.accounting,
         packed_path=snakemake.output.get("packed"),
         cfg=snakemake.params.cfg,

@@ -16,13 +16,15 @@ from crepebench.clic_rows import is_wider
 from crepebench.clic_sentences import (
     LEAST_SENTENCES,
     SentenceRules,
+    in_one,
     read_sentence_rules,
     split_sentences,
     use_sentences,
 )
 from crepebench.clic_sources import ImageTexts, read_image_texts
+from crepebench.files import atomic_path
 from crepebench.hashed_draws import draw_ids
-from crepebench.negation_rows import split_of
+from crepebench.negation_rows import VALIDATION, split_of
 from crepebench.schema import CLIC_ROWS, IMAGES, write_table
 
 logger = logging.getLogger(__name__)
@@ -44,14 +46,22 @@ class Described(NamedTuple):
 
 
 def build_clic_data(
-    rules_path: str, rows_path: str, images_path: str, accounting_path: str, packed_path: str | None, cfg: str
+    rules_path: str,
+    rows_path: str,
+    images_path: str,
+    held_out_path: str,
+    accounting_path: str,
+    packed_path: str | None,
+    cfg: str,
 ) -> None:
-    """Writes items, their images, and counts.
+    """Writes items, their images, those of validation as a test of retrieval with long captions, and counts.
 
     Args:
         rules_path: resources/clic/sentences.yaml.
         rows_path: table CLIC_ROWS to write.
         images_path: table IMAGES to write.
+        held_out_path: JSON lines to write, as the reader `long_retrieval` takes them: image and captions of each item
+            of validation, all of its sentences in one.
         accounting_path: counts to write.
         packed_path: zip to copy the images of tars into; for a source of kind webdataset alone.
         cfg: JSON of `source` (as `crepebench.clic_sources.read_image_texts` takes it), `tagger` (spaCy pipeline),
@@ -70,6 +80,11 @@ def build_clic_data(
         raise ValueError(f"{config['source']['name']}: no image has {LEAST_SENTENCES} sentences of use: {counts}")
     n_rows = write_table(rows_path, CLIC_ROWS, item_rows(items, load_tagger(config["tagger"]), config))
     write_table(images_path, IMAGES, (data.images[item.image_id] for item in items))
+    with atomic_path(held_out_path) as partial, open(partial, "w", encoding="utf-8") as file:
+        for item in items:
+            if split_of(item.image_id, config["seed"], config["validation_share"]) == VALIDATION:
+                line = {"image": data.images[item.image_id]["path"], "captions": [in_one(*item.sentences)]}
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
     write_accounting(accounting_path, "clic_data", counts)
     wider = sum(is_wider(data.images[item.image_id]) for item in items)
     n_sentences = sum(len(item.sentences) for item in items)

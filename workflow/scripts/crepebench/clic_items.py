@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from crepebench.clic_candidate_index import stands_alone
+from crepebench.clic_sentences import in_one
 from crepebench.clic_swaps import Swap, end_of_word, exchange, swap_across, swap_within
 
 TRIES = 10
@@ -72,12 +73,6 @@ class ItemOptions(NamedTuple):
     swap: str = ACROSS
     pictures: str = JOINED
     negatives: str = RANDOM
-
-
-def join(*sentences: str) -> str:
-    """Joins sentences by a space; each ends with a full stop. Source: CLIC's code."""
-    stripped = [sentence.rstrip() for sentence in sentences]
-    return " ".join(one if one.endswith(".") else f"{one}." for one in stripped)
 
 
 class ItemMaker:
@@ -161,9 +156,17 @@ class ItemMaker:
         n = self._options.n_extra
         a, b = first["sentences"], second["sentences"]
         if is_single:
-            return (join(a[0]), join(a[0]), *(join(one) for one in _draw_others(a[1:], n, rng)))
+            return (
+                in_one(a[0]),
+                in_one(a[0]),
+                *(in_one(one) for one in _draw_others(a[1:], n, rng)),
+            )
         extras = zip(_draw_others(a[1:], n, rng), _draw_others(b[1:], n, rng), strict=True)
-        return (join(a[0], b[0]), join(b[0], a[0]), *(join(*_any_order(pair, rng)) for pair in extras))
+        return (
+            in_one(a[0], b[0]),
+            in_one(b[0], a[0]),
+            *(in_one(*_any_order(pair, rng)) for pair in extras),
+        )
 
     def _random_negative(
         self, first: Mapping, second: Mapping, positives: Sequence[str], rng: np.random.Generator, reasons: list[str]
@@ -226,10 +229,10 @@ class ItemMaker:
         Args:
             parts: each sentence with these words.
         """
-        text, start, end = join(*(sentence for sentence, _ in parts)), 0, 0
+        text, start, end = in_one(*(sentence for sentence, _ in parts)), 0, 0
         for sentence, words in parts:
             end = max([end, *(start + end_of_word(sentence, word) for word in words)])
-            start += len(join(sentence)) + 1
+            start += len(in_one(sentence)) + 1
         needed = self._count([text[:end]])[0] if end else 0
         return text if needed <= self._context else ""
 

@@ -102,3 +102,9 @@ def use_sentences(sentences: Sequence[str], counts: Counter) -> list[str]:
         if reason == KEPT:
             used[key] = lower
     return list(used.values())
+
+
+def in_one(*sentences: str) -> str:
+    """Joins sentences by a space; each ends with a full stop. Source: CLIC's code."""
+    stripped = [sentence.rstrip() for sentence in sentences]
+    return " ".join(one if one.endswith(".") else f"{one}." for one in stripped)

@@ -142,7 +142,7 @@ def read_vision(index_path: str, images_path: str, identity: str) -> FrozenVisio
     images = read_images(images_path)
     if said.get("version") != VERSION or said["identity"] != identity or said["images"] != _digest(images):
         raise VisionError(f"{index_path} has features of another model or of other images: run its rule again")
-    matrix = np.load(Path(index_path).with_name(FEATURES), mmap_mode="r")
+    matrix = np.lib.format.open_memmap(Path(index_path).with_name(FEATURES), "r")
     ids = np.array([image["image_id"] for image in images], np.int64)
     damaged = {int(image_id): reason for image_id, reason in said["damaged"].items()}
     return FrozenVision(matrix, ids, damaged, said["seconds"], said["device"])

@@ -72,8 +72,8 @@ def correction_examples_settings(config: Mapping, model: str) -> dict:
     return {"model": encoding_of(config, model), "seed": config["plots"]["seed"]}
 
 
-NEGATION = "negation"
-"""Name of the test of negation among the benchmarks."""
+NEGATION, HELD_OUT = "negation", "clic_held_out"
+"""Names of the run's own benchmarks: the test of negation, and captions of images that no training by CLIC sees."""
 
 
 def compared_benchmarks(config: Mapping) -> list[tuple[str, str]]:
@@ -126,6 +126,7 @@ def check_clic(config: Mapping) -> None:
         ValueError: names the key.
     """
     _check_captioned(config, "clic")
+    read_definition(config, "benchmarks", HELD_OUT)
     try:
         training_settings(config["clic"]["training"])
     except ValueError as error:
@@ -192,6 +193,13 @@ def export_settings(config: Mapping, model: str) -> dict:
     return {"model": encoding_of(config, model)}
 
 
+def clic_benchmarks(config: Mapping) -> list[tuple[str, str]]:
+    """Returns name and reader of each benchmark of clic.csv: those of negation.csv, and its own captions, if any."""
+    names = [HELD_OUT] if config["clic"]["data"]["validation_share"] else []
+    own = [(name, read_definition(config, "benchmarks", name)["reader"]) for name in names]
+    return list(dict.fromkeys([*own, *compared_benchmarks(config)]))
+
+
 def clic_names(config: Mapping) -> list[str]:
     """Returns the names under which the models of clic.csv are measured."""
     return [name for model in clic_models(config) for name in model_names(config, model)]
@@ -213,4 +221,4 @@ def clic_tables_settings(config: Mapping) -> dict:
         )
     settings = tables_settings(config)
     chosen = {key: settings[key] for key in ("evaluation", "corpora")}
-    return {**chosen, "benchmarks": compared_benchmarks(config), "models": rows}
+    return {**chosen, "benchmarks": clic_benchmarks(config), "models": rows}
