@@ -26,6 +26,7 @@ from crepebench.clic_training_data import ClicData, data_digest, make_examples, 
 from crepebench.clic_vision import FrozenRows
 from crepebench.models import load_model
 from crepebench.open_clip_models import OpenClipModel
+from crepebench.training_checkpoints import remove_checkpoints
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +125,7 @@ def train_in_process(
                 counts_of(data.counts, n_rows, trained, settings),
             )
             if trained.checkpoint:
-                trained.checkpoint.unlink(missing_ok=True)
+                remove_checkpoints([trained.checkpoint], checkpoints_folder)
 
 
 def load_base(definition: Mapping, weights_paths: Sequence[str]) -> OpenClipModel:

@@ -58,14 +58,28 @@ def read_model(config: Mapping, name: str) -> dict:
     Raises:
         ValueError: nothing of that name is defined.
     """
-    correction, is_corrected, backbone = name.partition(":")
+    _, is_corrected, backbone = name.partition(":")
     if not is_corrected:
         return read_definition(config, "models", name)
+    return _made_of(config, name, read_model(config, backbone))
+
+
+def _made_of(config: Mapping, name: str, known: Mapping) -> dict:
+    """Returns the definition of a corrected or tuned model.
+
+    Args:
+        config: the whole config.
+        name: its name.
+        known: definition of the model that it is made from.
+
+    Raises:
+        ValueError: there is no such correction or tuning.
+    """
+    correction, _, backbone = name.partition(":")
     made = CORRECTIONS.get(correction) or _tuning(config, correction)
     if not made:
-        known = [*sorted(CORRECTIONS), METHOD, *(f"{METHOD}_{variant}" for variant in VARIANTS if variant != METHOD)]
-        raise ValueError(f"config: model {name!r}: {correction!r} is none of {', '.join(known)}")
-    known = read_model(config, backbone)
+        names = [*sorted(CORRECTIONS), METHOD, *(f"{METHOD}_{variant}" for variant in VARIANTS if variant != METHOD)]
+        raise ValueError(f"config: model {name!r}: {correction!r} is none of {', '.join(names)}")
     shared = {key: known[key] for key in ("training_data", "seen_images")}
     return {**made, "source": CORRECTED, "backbone": backbone, **shared}
 
@@ -101,7 +115,27 @@ def model_names(config: Mapping, model: str) -> dict[str, int | None]:
     return {model: seeds[0]} if len(seeds) == 1 else {f"{model}_seed{seed}": seed for seed in seeds}
 
 
-def read_models(config: Mapping) -> dict[str, dict]:
+class Models(dict):
+    """Definitions of models by name; those of what is made of them are found when they are asked for.
+
+    Args:
+        config: the whole config.
+    """
+
+    def __init__(self, config: Mapping):
+        super().__init__()
+        self._config = config
+
+    def __missing__(self, name: str) -> dict:
+        _, is_made, backbone = name.partition(":")
+        if not is_made:
+            raise ValueError(f"config: there is no model {name!r}; models.definitions defines {sorted(self)}")
+        known = self[backbone]
+        self[name] = {**_made_of(self._config, name, known), "base": name, "seed": known["seed"]}
+        return self[name]
+
+
+def read_models(config: Mapping) -> Models:
     """Returns the definition of every model by the name under which it is measured.
 
     Each holds, beside the keys of the config, `base` (its name in the config) and `seed`.
@@ -109,7 +143,7 @@ def read_models(config: Mapping) -> dict[str, dict]:
     Raises:
         ValueError: two models are measured under one name.
     """
-    models: dict[str, dict] = {}
+    models = Models(config)
     named = [*config["models"]["use"], *negation_models(config), *clic_models(config)]
     for base in dict.fromkeys([*config["models"]["definitions"], *named]):
         definition = read_model(config, base)
@@ -171,7 +205,7 @@ def encoding_of(config: Mapping, model: str) -> dict:
     return _encoding(read_models(config), model)
 
 
-def _encoding(models: Mapping[str, dict], model: str) -> dict:
+def _encoding(models: Models, model: str) -> dict:
     definition = models[model]
     encoding = {key: definition[key] for key in MODEL_KEYS if key in definition}
     if definition["source"] == CORRECTED:

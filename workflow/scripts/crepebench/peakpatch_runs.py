@@ -23,6 +23,7 @@ from crepebench.peakpatch_models import VERSION
 from crepebench.peakpatch_settings import fit_to_backbone, training_settings
 from crepebench.peakpatch_training import Trained, train
 from crepebench.schema import IMAGES, NEGATION_PAIRS, NEGATION_QUESTIONS, read_table
+from crepebench.training_checkpoints import remove_checkpoints
 
 logger = logging.getLogger(__name__)
 
@@ -96,10 +97,7 @@ def train_peakpatch(
     said["frozen_accuracy"] = float(question_hits(data, data.validation, {}, device).mean())
     write_trained(trained, said, weights_path, config_path, curve_path)
     write_accounting(accounting_path, f"peakpatch/{settings.variant}/seed_{seed}", counts)
-    for stage in trained.stages:
-        stage.checkpoint.unlink(missing_ok=True)
-    if not any(Path(checkpoints_folder).iterdir()):
-        Path(checkpoints_folder).rmdir()
+    remove_checkpoints([stage.checkpoint for stage in trained.stages], checkpoints_folder)
 
 
 def read_data(

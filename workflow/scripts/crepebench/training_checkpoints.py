@@ -1,7 +1,7 @@
 """Keep and take up the state of a training that may be killed."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from crepebench.files import atomic_path
@@ -40,3 +40,11 @@ def take_checkpoint(path: Path | None, key: str, device) -> dict | None:
         logger.warning("%s is of another training and is not used", path)
         return None
     return state
+
+
+def remove_checkpoints(paths: Iterable[Path], folder: str) -> None:
+    """Removes checkpoints, and their folder if nothing else is in it."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+    if Path(folder).is_dir() and not any(Path(folder).iterdir()):
+        Path(folder).rmdir()
