@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from crepebench.peakpatch_losses import ALL_TEXTS, RIGHT_TEXTS, choice_loss, contrastive_loss, direction_loss
-from crepebench.peakpatch_networks import ALL, END_ONLY, FULL, NO_ANCHOR, NO_POOL, Correction, Scorer
+from crepebench.peakpatch_networks import ALL, END_ONLY, FULL, NO_ANCHOR, NO_POOL, VALID, Correction, Scorer
 
 
 def n_parameters(module):
@@ -170,3 +170,19 @@ def test_direction_loss_is_nothing_at_the_target():
     target = unit(4, 8) * 0.3
     assert abs(float(direction_loss(target, target))) < 1e-6
     assert abs(float(direction_loss(-target, target)) - (4 * 0.09 / 8 + 2)) < 1e-5
+
+
+@pytest.mark.parametrize("attends", [VALID, ALL])
+def test_attention_of_the_one_query_is_that_of_torchs_own_module(attends):
+    torch.manual_seed(3)
+    correction = Correction(16, 8, attends=attends).eval()
+    with torch.no_grad():
+        correction.query.normal_()
+        correction.attention.in_proj_bias.normal_()
+        correction.attention.out_proj.bias.normal_()
+    tokens = torch.randn(5, 7, 16)
+    valid = torch.arange(7) < torch.tensor([7, 3, 1, 5, 2])[:, None]
+    query, hidden = correction.query.expand(5, -1, -1), None if attends == ALL else ~valid
+    expected, weights = correction.attention(query, tokens, tokens, hidden, average_attn_weights=False)
+    assert (correction._attended(tokens, valid) - expected.squeeze(1)).abs().max() < 1e-5
+    assert (correction.attention_weights(tokens, valid) - weights.squeeze(2)).abs().max() < 1e-6

@@ -127,7 +127,11 @@ class ScoredPeakPatchModel(PeakPatchModel):
         corrected, peak = (np.asarray(part, np.float64) / HALF for part in (texts[:, :dim], texts[:, dim:]))
         cosines = np.stack([(peak * image).sum(axis=1), (corrected * image).sum(axis=1)], axis=1)
         pair = self._context("pair", image * corrected)
-        text = self._context("text", np.hstack([peak, corrected])) if text_branch else np.zeros_like(pair)
+        text = np.zeros_like(pair)
+        if text_branch:  # a text stands in many pairs, and is read once
+            keys = np.ascontiguousarray(texts).view(f"V{texts.itemsize * texts.shape[1]}").ravel()
+            _, first, places = np.unique(keys, return_index=True, return_inverse=True)
+            text = self._context("text", np.hstack([peak[first], corrected[first]]))[places]
         head = self._scorer["head"]
         hidden = exact_gelu(exact_linear(np.hstack([cosines, text, pair]), *head["0"]))
         return cosines[:, 1] + self._largest * np.tanh(exact_linear(hidden, *head["3"]))[:, 0]

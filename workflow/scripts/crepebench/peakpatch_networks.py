@@ -91,9 +91,7 @@ class Correction(nn.Module):
         """
         parts = {"anchor": anchor, "end": tokens[torch.arange(len(tokens), device=tokens.device), valid.sum(1) - 1]}
         if "attended" in self.inputs:
-            query = self.query.expand(len(tokens), -1, -1)
-            attended, _ = self.attention(query, tokens, tokens, self._hidden(valid), need_weights=False)
-            parts["attended"] = self.norm(attended.squeeze(1))
+            parts["attended"] = self.norm(self._attended(tokens, valid))
         if "pooled" in self.inputs:
             weights = valid.to(tokens.dtype)[..., None]
             parts["pooled"] = (tokens * weights).sum(1) / weights.sum(1)
@@ -101,12 +99,30 @@ class Correction(nn.Module):
 
     def attention_weights(self, tokens, valid):
         """Returns how much each head attends to each position: (n, HEADS, length), 1 in all for each head."""
-        query = self.query.expand(len(tokens), -1, -1)
-        weights = self.attention(query, tokens, tokens, self._hidden(valid), average_attn_weights=False)[1]
-        return weights.squeeze(2)
+        width = self.query.shape[-1]
+        query = functional.linear(
+            self.query[0, 0], self.attention.in_proj_weight[:width], self.attention.in_proj_bias[:width]
+        )
+        keys = self.attention.in_proj_weight[width : 2 * width].view(HEADS, -1, width)
+        asked = torch.einsum("hd,hdw->hw", query.view(HEADS, -1), keys) / (width // HEADS) ** 0.5
+        scores = (tokens @ asked.T).transpose(1, 2)
+        if self.attends != ALL:
+            scores = scores.masked_fill(~valid[:, None], -torch.inf)
+        return scores.softmax(dim=-1)
 
-    def _hidden(self, valid):
-        return None if self.attends == ALL else ~valid
+    def _attended(self, tokens, valid):
+        """Returns what the query gathers from the tokens, as `attention` itself would: (n, width).
+
+        There is one query, so it is brought to the tokens, and the tokens are averaged before they become values; a
+        key and a value of each token would take most of the time of a training.
+        """
+        width = self.query.shape[-1]
+        weights = functional.dropout(self.attention_weights(tokens, valid), self.attention.dropout, self.training)
+        pooled = weights @ tokens
+        values = self.attention.in_proj_weight[2 * width :].view(HEADS, -1, width)
+        biases = self.attention.in_proj_bias[2 * width :].view(HEADS, -1)
+        found = torch.einsum("nhw,hdw->nhd", pooled, values) + weights.sum(-1, keepdim=True) * biases
+        return self.attention.out_proj(found.flatten(1))
 
 
 class Scorer(nn.Module):
