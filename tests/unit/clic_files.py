@@ -9,6 +9,7 @@ from PIL import Image
 
 from crepebench.clic_distributed import Processes
 from crepebench.clic_images import ImageJoiner
+from crepebench.clic_items import Item
 from crepebench.clic_loading import Batches, Examples
 from crepebench.clic_settings import training_settings, variant_of
 from crepebench.clic_steps import Steps
@@ -26,19 +27,6 @@ COLOURS = {
 }
 THINGS = ("jar", "umbrella", "bucket", "dog", "fan", "cup", "kite")
 QUICK = {"batch_size": 8, "epochs": 2, "workers": 0, "peak_learning_rate": 1e-3, "initial_learning_rate": 1e-4}
-
-
-class Item(NamedTuple):
-    """As `crepebench.clic_items.Item` is."""
-
-    first: int
-    second: int
-    image_order: bool
-    positives: tuple[str, ...]
-    negative: str
-    plain: str
-    pos: str
-    reasons: tuple[str, ...]
 
 
 class Maker:

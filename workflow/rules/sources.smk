@@ -559,16 +559,13 @@ def get_clic_cells():
     """Cells of clic.csv that the plot of gains has: benchmark, subset and metric; systematicity by the bases' corpora."""
     bases = [MODELS[name] for name in tuning_settings.clic_names(config)]
     corpora = dict.fromkeys(name for base in bases for name in base["training_data"])
-    cells = [
-        ("crepe_systematicity", f"{corpus}/{foil_type}{subset}", metric)
-        for corpus in corpora
-        for foil_type in FOIL_TYPES["systematicity"]
-        for subset, metric in (
-            ("/SC", "recall_at_1"),
-            ("/UC", "recall_at_1"),
-            ("", "gap"),
-        )
-    ]
+    cells = []
+    for corpus in corpora:
+        for foil_type in FOIL_TYPES["systematicity"]:
+            cell = f"{corpus}/{foil_type}"
+            cells += [(f"{cell}/{split}", "recall_at_1") for split in ("SC", "UC")]
+            cells += [(cell, "gap")]
+    cells = [("crepe_systematicity", *cell) for cell in cells]
     return cells + [
         ("crepe_productivity", foil_type, "recall_at_1")
         for foil_type in FOIL_TYPES["productivity"]
