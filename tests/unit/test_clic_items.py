@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from crepebench.clic_candidate_index import index_candidates
-from crepebench.clic_items import ItemMaker, ItemOptions
+from crepebench.clic_items import ItemMaker
 from crepebench.clic_sentences import in_one
+from crepebench.clic_settings import Variant
 
 from .clic_item_rows import clic_row, clic_rows, count_words
 
@@ -30,7 +31,7 @@ WIDER = np.array([True, False, True, False, True, True])
 
 def maker(rows=None, wider=WIDER, context=77, candidates=None, seed=5, **options) -> ItemMaker:
     rows = clic_rows(FIRSTS) if rows is None else rows
-    return ItemMaker(rows, wider, ItemOptions(**options), seed, count_words, context, candidates)
+    return ItemMaker(rows, wider, Variant(**{"negatives": "random", **options}), seed, count_words, context, candidates)
 
 
 def test_sentences_are_joined_by_full_stops_and_spaces():

@@ -101,7 +101,7 @@ rule extract_clic_vision:
         mem_mb=scaled(8000),
         runtime=scaled(240),
     params:
-        cfg=get_settings(tuning_settings.clic_vision_settings, "model"),
+        cfg=get_settings(tuning_settings.loading_settings, "model"),
         code=code_digest("extract_clic_vision.py"),
     message:
         "Encoding the images of CLIC with {wildcards.model}"
@@ -222,7 +222,7 @@ rule export_clic:
     resources:
         mem_mb=scaled(8000),
     params:
-        cfg=get_settings(tuning_settings.export_settings, "model"),
+        cfg=get_settings(tuning_settings.loading_settings, "model"),
         code=code_digest("export_clic.py"),
     message:
         "Exporting {wildcards.model}"

@@ -19,6 +19,7 @@ import numpy as np
 
 from crepebench.clic_candidate_index import stands_alone
 from crepebench.clic_sentences import in_one
+from crepebench.clic_settings import ACROSS, CANDIDATES, JOINED, RANDOM, SINGLE, WITHIN, Variant
 from crepebench.clic_swaps import Swap, end_of_word, exchange, swap_across, swap_within
 
 TRIES = 10
@@ -28,9 +29,8 @@ POSITIVE_TRUNCATED, NEGATIVE_TRUNCATED = "positive_truncated", "negative_truncat
 NEGATIVE_REDRAWN, NO_NEGATIVE = "negative_redrawn", "no_negative"
 ANY_WORD_SWAPPED, CANDIDATE_MISSING = "any_word_swapped", "candidate_missing"
 JOINED_WITH_ITSELF = "joined_with_itself"
-ACROSS, WITHIN = SWAPS = ("across", "within")
-JOINED, SINGLE = PICTURES = ("joined", "single")
-RANDOM, CANDIDATES = NEGATIVES = ("random", "candidates")
+SWAPS, PICTURES, NEGATIVES = (ACROSS, WITHIN), (JOINED, SINGLE), (RANDOM, CANDIDATES)
+"""What a variant may say of items."""
 
 
 class Item(NamedTuple):
@@ -59,29 +59,13 @@ class Item(NamedTuple):
     words: tuple[str, str] = ("", "")
 
 
-class ItemOptions(NamedTuple):
-    """What items are made of; fields and values as `crepebench.clic_settings.Variant` has them.
-
-    Attributes:
-        n_extra: further positives, of other sentences.
-        swap: ACROSS sentences, or WITHIN each.
-        pictures: JOINED two and two, or SINGLE.
-        negatives: RANDOM words, or CANDIDATES for them.
-    """
-
-    n_extra: int = 2
-    swap: str = ACROSS
-    pictures: str = JOINED
-    negatives: str = RANDOM
-
-
 class ItemMaker:
     """Makes items.
 
     Args:
         rows: of table CLIC_ROWS, as dicts.
         orientations: (n,) bool, whether each image is wider.
-        options: has the fields of `ItemOptions`.
+        options: of the variant: n_extra, swap, pictures, and negatives, which must be set.
         seed: of all draws.
         count_tokens: gives the tokens that a model needs for each of some texts, with its marks of beginning and end.
         context: tokens that the model reads.
@@ -95,7 +79,7 @@ class ItemMaker:
         self,
         rows: Sequence[Mapping],
         orientations: np.ndarray,
-        options,
+        options: Variant,
         seed: int,
         count_tokens: Callable[[Sequence[str]], Sequence[int]],
         context: int,
@@ -254,7 +238,7 @@ def _any_order(pair: Sequence[str], rng: np.random.Generator) -> Sequence[str]:
     return pair if rng.random() < 0.5 else pair[::-1]
 
 
-def _check(rows: Sequence[Mapping], orientations: np.ndarray, options, candidates) -> None:
+def _check(rows: Sequence[Mapping], orientations: np.ndarray, options: Variant, candidates) -> None:
     for name, known in (("swap", SWAPS), ("pictures", PICTURES), ("negatives", NEGATIVES)):
         if getattr(options, name) not in known:
             raise ValueError(f"items: {name} is {getattr(options, name)!r}, none of {', '.join(known)}")

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from crepebench.clic_candidate_index import index_candidates
-from crepebench.clic_items import CANDIDATE_MISSING, CANDIDATES, NEGATIVES, Item, ItemMaker, ItemOptions
+from crepebench.clic_items import CANDIDATE_MISSING, NEGATIVES, Item, ItemMaker
 from crepebench.clic_rows import read_clic_rows
+from crepebench.clic_settings import CANDIDATES, Variant
 from crepebench.files import atomic_path
 from crepebench.pages import html_table, page
 from crepebench.schema import CLIC_CANDIDATES, iterate_rows
@@ -54,7 +55,7 @@ def write_clic_negatives(
     found = []
     for kind in NEGATIVES:
         if kind != CANDIDATES or candidates is not None:
-            options = ItemOptions(negatives=kind)
+            options = Variant(negatives=kind)
             own = (config["seed"], count_tokens, tokeniser.context_length, candidates)
             found += example_rows(rows, ItemMaker(rows, wider, options, *own), kind, config)
     _write_table(table_path, found)

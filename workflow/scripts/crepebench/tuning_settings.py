@@ -183,13 +183,8 @@ def tuning_settings(config: Mapping, model: str, variant: str) -> dict:
     return {"model": encoding_of(config, model), "variant": variant, "training": config["clic"]["training"]}
 
 
-def clic_vision_settings(config: Mapping, model: str) -> dict:
-    """Returns what the features of single images depend on."""
-    return {"model": encoding_of(config, model)}
-
-
-def export_settings(config: Mapping, model: str) -> dict:
-    """Returns what the checkpoints of a tuned model depend on."""
+def loading_settings(config: Mapping, model: str) -> dict:
+    """Returns what depends on a model alone: the features of single images, the checkpoints of an export."""
     return {"model": encoding_of(config, model)}
 
 
